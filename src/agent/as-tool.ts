@@ -1,0 +1,54 @@
+import type { JsonObject, RunEvent } from '../protocol/index.ts'
+import { MillraceError } from '../protocol/index.ts'
+import type { Schema, Tool, ToolContext } from '../tools/index.ts'
+import { tool } from '../tools/index.ts'
+import type { Run } from './run.ts'
+
+export interface AsToolOptions {
+  /** The agent's name if absent. */
+  readonly name?: string
+  /** What the sub-agent is good for, for the model that calls it. */
+  readonly description: string
+  readonly timeoutMs?: number
+}
+
+const promptSchema = {
+  jsonSchema: {
+    type: 'object',
+    properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it' } },
+    required: ['prompt'],
+    additionalProperties: false,
+  } as JsonObject,
+  validate: (value: unknown) => {
+    const prompt = (value as { prompt?: unknown }).prompt
+    return typeof prompt === 'string' && prompt.trim()
+      ? { value: { prompt } }
+      : { issues: [{ message: 'expected text that says what to do', path: ['prompt'] }] }
+  },
+} satisfies Schema
+
+/** A tool that hands its task to an agent. The agent's events appear as progress of the call, its answer as the result. */
+export function agentTool<Context>(
+  start: (prompt: string, context: ToolContext<Context>) => Run<unknown>,
+  { name, description, timeoutMs }: AsToolOptions & { name: string },
+): Tool<Context> {
+  return tool({
+    name,
+    description,
+    input: promptSchema,
+    timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
+    run: async ({ prompt }, context: ToolContext<Context>) => {
+      const run = start(prompt, context)
+      for await (const event of run) context.relay(event as RunEvent)
+      const { outcome, output, text, approvals, error } = await run.result
+      if (outcome === 'suspended')
+        throw new MillraceError({
+          op: 'agent.asTool',
+          code: 'tool_failed',
+          message: `the agent '${name}' needs a person's approval for ${approvals.map((call) => call.name).join(', ')}, which cannot be given inside a tool`,
+        })
+      if (error) throw error
+      return output === undefined ? text : output
+    },
+  })
+}

@@ -1,0 +1,116 @@
+import type { Clock, DoneEvent, Model, ModelEvent, ModelRequest } from '../protocol/index.ts'
+import { MillraceError, toMillraceError } from '../protocol/index.ts'
+
+export interface GenerationOptions {
+  readonly model: Model
+  readonly request: ModelRequest
+  readonly clock: Clock
+  /** How long the first event may take, and each one after it. */
+  readonly firstEventMs: number
+  readonly idleMs: number
+  /** Called for every event but the last. What it throws ends the generation. */
+  readonly onEvent: (event: Exclude<ModelEvent, DoneEvent>) => void
+}
+
+/** How long it has taken so far. */
+export interface Elapsed {
+  readonly firstEventMs?: number
+  readonly ms: number
+}
+
+export type GenerationEnd =
+  | { readonly done: DoneEvent; readonly error?: undefined }
+  | { readonly done?: undefined; readonly error: MillraceError }
+
+export interface Generation {
+  /** Never rejects. Settles as soon as the model is done, fails, falls silent or is stopped. */
+  readonly end: Promise<GenerationEnd>
+  elapsed(): Elapsed
+  /** Aborts the request and settles `end` at once; the model is not listened to any more, whatever it does. */
+  stop(error: MillraceError): void
+}
+
+/** Sends one request to a model and passes on what it says. */
+export function generate({
+  model,
+  request,
+  clock,
+  firstEventMs,
+  idleMs,
+  onEvent,
+}: GenerationOptions): Generation {
+  const controller = new AbortController()
+  const startedAt = clock.now()
+  let firstAt: number | undefined
+  let latestAt = startedAt
+  let over = false
+  let cancelTimer = () => {}
+  let settle!: (end: GenerationEnd) => void
+  const end = new Promise<GenerationEnd>((resolve) => {
+    settle = resolve
+  })
+
+  function finish(outcome: GenerationEnd) {
+    if (over) return
+    over = true
+    latestAt = clock.now()
+    cancelTimer()
+    settle(outcome)
+    if (outcome.error) controller.abort(outcome.error)
+  }
+
+  // One timer that looks at the time of the latest event when it fires: setting one anew for each event would cost more
+  // than all the rest that is done for it.
+  function watch(ms: number) {
+    if (!Number.isFinite(ms)) return
+    cancelTimer = clock.after(ms, () => {
+      const limit = firstAt === undefined ? firstEventMs : idleMs
+      const left = limit - (clock.now() - latestAt)
+      if (left > 0) return watch(left)
+      const silence = firstAt === undefined ? 'did not begin to answer' : 'fell silent'
+      finish({ error: failure('timeout', `the model '${model.id}' ${silence} for ${limit} ms`) })
+    })
+  }
+
+  async function listen() {
+    const iterator = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]()
+    for (;;) {
+      const { done, value: event } = await iterator.next()
+      if (over) break
+      if (done) {
+        const message = `the stream of '${model.id}' ended without its terminal event`
+        return finish({ error: failure('stream_error', message) })
+      }
+      latestAt = clock.now()
+      if (firstAt === undefined) {
+        firstAt = latestAt
+        cancelTimer()
+        watch(idleMs)
+      }
+      if (event.type === 'done') {
+        finish({ done: event })
+        break
+      }
+      onEvent(event)
+    }
+    // Lets the model close its socket. Nobody waits for it.
+    await iterator.return?.()
+  }
+
+  watch(firstEventMs)
+  listen().catch((thrown: unknown) => {
+    finish({ error: toMillraceError(thrown, { op: 'model.stream', code: 'llm_error' }) })
+  })
+  return {
+    end,
+    elapsed: () => ({
+      ...(firstAt !== undefined && { firstEventMs: firstAt - startedAt }),
+      ms: (over ? latestAt : clock.now()) - startedAt,
+    }),
+    stop: (error) => finish({ error }),
+  }
+}
+
+function failure(code: 'timeout' | 'stream_error', message: string): MillraceError {
+  return new MillraceError({ op: 'model.stream', code, message })
+}

@@ -1,0 +1,74 @@
+import type {
+  InputMessage,
+  InputUserMessage,
+  Message,
+  Model,
+  RunEvent,
+  UserMessage,
+} from '../protocol/index.ts'
+import {
+  checkMessages,
+  checkVersion,
+  invalidInput,
+  isObject,
+  kindOf,
+  pairHistory,
+} from '../protocol/index.ts'
+import { applyEvent, emptyState, type RunState } from './state.ts'
+
+/** What an agent can be asked with: words, a message, or a whole conversation that ends with what it should answer. */
+export type AgentInput = string | InputMessage | readonly InputMessage[]
+
+/** Makes input into a conversation that can be sent. Throws `invalid_input` on what cannot be mended. */
+export function readInput(
+  input: unknown,
+  { op, model }: { op: string; model: Model },
+): { input: Message[]; repairs: string[] } {
+  const list =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : Array.isArray(input) ? input : [input]
+  if (input === undefined || input === null)
+    throw invalidInput(op, `the input must be text or messages, not ${kindOf(input)}`)
+  if (list.length === 0)
+    throw invalidInput(op, 'the input has no messages: pass text, or messages that end with a user message')
+  const { messages, repairs } = pairHistory(checkMessages(list, op), { op })
+  const last = messages.at(-1)
+  if (!last || last.role === 'system' || last.role === 'assistant')
+    throw invalidInput(
+      op,
+      'the conversation must end with a user message or a tool result for the agent to answer',
+    )
+  for (const message of messages) if (message.role === 'user') checkUserMessage(message, { op, model })
+  return { input: messages, repairs }
+}
+
+/** One message for a run that is under way. */
+export function readUserMessage(
+  input: string | InputUserMessage,
+  options: { op: string; model: Model },
+): UserMessage {
+  const message = typeof input === 'string' ? { role: 'user', content: input } : input
+  const [checked] = checkMessages([message], options.op)
+  if (checked?.role !== 'user') throw invalidInput(options.op, 'only a user message can be said to a run')
+  checkUserMessage(checked, options)
+  return checked
+}
+
+function checkUserMessage({ content }: UserMessage, { op, model }: { op: string; model: Model }) {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  const says = parts.some((part) => part.type !== 'text' || part.text.trim() !== '')
+  if (!says) throw invalidInput(op, 'the input is empty: a user message needs text, an image or a file')
+  if (!model.capabilities.images && parts.some((part) => part.type === 'image'))
+    throw invalidInput(op, `the model '${model.id}' takes no images: leave them out, or use another model`)
+}
+
+/** The state of a run that is to go on. Throws `invalid_input` on what is not the log of one, or one that is over. */
+export function readLog(log: unknown, op: string): { log: RunEvent[]; state: RunState } {
+  if (!Array.isArray(log) || !isObject(log[0]) || log[0].type !== 'run-start')
+    throw invalidInput(op, "resume() takes the events of a run, in order, the first being its 'run-start'")
+  checkVersion(Number(log[0].version), op)
+  const state = emptyState()
+  for (const event of log as RunEvent[]) applyEvent(state, event)
+  if (state.outcome && state.outcome !== 'suspended')
+    throw invalidInput(op, `the run is over (${state.outcome}): start a new one with its messages`)
+  return { log, state }
+}

@@ -1,0 +1,365 @@
+import type {
+  ApprovalEvent,
+  Clock,
+  Message,
+  Model,
+  ModelSettings,
+  Outcome,
+  RunEvent,
+  ToolChoice,
+  UserMessage,
+} from '../protocol/index.ts'
+import { MillraceError, PROTOCOL_VERSION, sleep, toMillraceError } from '../protocol/index.ts'
+import type { AfterCall, BeforeCall, CompiledSchema, RepeatLimits, Tool } from '../tools/index.ts'
+import { repeatGuard, toolRuntime } from '../tools/index.ts'
+import type { EventLog } from './event-log.ts'
+import { eventLog } from './event-log.ts'
+import type { Generation } from './generation.ts'
+import { generate } from './generation.ts'
+import { readAnswer } from './output.ts'
+import type { PrepareRound, RoundPlan } from './request.ts'
+import { planRound, toRequest } from './request.ts'
+import type { Retries, RetryOptions } from './retry.ts'
+import { retries } from './retry.ts'
+import { tellRound } from './round.ts'
+import type { RunState } from './state.ts'
+import { applyEvent, emptyState, mayRunTools, messagesOf, nextAction } from './state.ts'
+
+/** Everything one run needs, checked and with defaults filled in. */
+export interface LoopOptions<Context> {
+  readonly agent: string
+  readonly models: readonly Model[]
+  readonly system: string | undefined
+  readonly tools: readonly Tool<Context>[]
+  readonly context: Context
+  readonly settings: ModelSettings
+  readonly toolChoice: ToolChoice | undefined
+  readonly output: CompiledSchema | undefined
+  readonly maxCorrections: number
+  readonly maxRounds: number
+  readonly planOnly: boolean
+  readonly maxCallsPerRound: number
+  readonly toolConcurrency: number
+  readonly toolTimeoutMs: number
+  readonly maxResultChars: number
+  readonly repeats: RepeatLimits | undefined
+  readonly onToolError: 'continue' | 'fail'
+  readonly retry: RetryOptions
+  readonly firstEventMs: number
+  readonly idleMs: number
+  readonly runMs: number
+  readonly prepareRound: PrepareRound<Context> | undefined
+  readonly beforeCall: BeforeCall<Context> | undefined
+  readonly afterCall: AfterCall<Context> | undefined
+  readonly clock: Clock
+}
+
+/** Where a run begins: a conversation to answer, or the log of a run to go on with. */
+export type LoopStart =
+  | { readonly input: readonly Message[]; readonly repairs: readonly string[] }
+  | { readonly log: readonly RunEvent[]; readonly decisions: readonly ApprovalEvent[] }
+
+export interface Loop {
+  readonly log: EventLog
+  /** A fold of the log, always up to date at its end. */
+  readonly state: RunState
+  /** Resolves after `run-end`, with what is not in the log. Never rejects. */
+  readonly ended: Promise<{ readonly error?: MillraceError; readonly value?: unknown }>
+  /** False if the run is over already. */
+  steer(message: UserMessage): boolean
+  cancel(reason: string): void
+}
+
+/** Starts a run. Its first event is in the log when this returns. */
+export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
+  const { clock, models } = options
+  const state = emptyState()
+  const guard = options.repeats && repeatGuard(options.repeats)
+  if ('log' in start) for (const event of start.log) recall(event)
+  const log = eventLog((event) => applyEvent(state, event))
+  const stopping = new AbortController()
+  const modelRetries = retries(models, options.retry)
+  let over = false
+  let generation: Generation | undefined
+  let model = ''
+  let answer: unknown
+  let settleEnd!: (end: { error?: MillraceError; value?: unknown }) => void
+  const ended = new Promise<{ error?: MillraceError; value?: unknown }>((resolve) => {
+    settleEnd = resolve
+  })
+
+  /** Events from before this run: the state is folded from them, and so is what the guard against circles knows. */
+  function recall(event: RunEvent) {
+    if (event.type === 'tool-result' && !event.isError) {
+      const call = state.calls.get(event.callId)?.call
+      if (call) guard?.record(call.name, call.input, event.output)
+    }
+    applyEvent(state, event)
+  }
+
+  function emit(event: RunEvent) {
+    if (!over) log.push(event)
+  }
+
+  emit({
+    type: 'run-start',
+    version: PROTOCOL_VERSION,
+    runId,
+    agent: options.agent,
+    ...('log' in start
+      ? { input: [], resumes: state.runId }
+      : { input: start.input, ...(start.repairs.length > 0 && { repairs: start.repairs }) }),
+  })
+
+  const runtime = toolRuntime({
+    emit,
+    clock,
+    runId,
+    originId: state.originId,
+    context: options.context,
+    concurrency: options.toolConcurrency,
+    timeoutMs: options.toolTimeoutMs,
+    maxResultChars: options.maxResultChars,
+    repeats: guard,
+    beforeCall: options.beforeCall,
+    afterCall: options.afterCall,
+    onFailure(name, reason) {
+      if (options.onToolError !== 'fail') return
+      const message = `the tool '${name}' failed: ${reason}`
+      end('failed', new MillraceError({ op: 'tool.run', code: 'tool_failed', message }))
+    },
+  })
+
+  /** Ends the run here and now, whatever is still going on: the only place where that happens. */
+  function end(outcome: Outcome, error?: MillraceError) {
+    if (over || stopping.signal.aborted) return
+    stopping.abort()
+    cancelDeadline()
+    if (error) generation?.stop(error)
+    log.settle()
+    if (state.phase === 'telling') interruptRound()
+    if (outcome !== 'suspended') {
+      const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
+      runtime.cancel(reason)
+      for (const { call, result } of state.calls.values()) if (!result) runtime.refuse(call, reason)
+    }
+    emit({
+      type: 'run-end',
+      outcome,
+      ...(state.finish && { finish: state.finish }),
+      usage: state.usage,
+      ...(error && { error: error.toJSON() }),
+    })
+    over = true
+    log.close()
+    settleEnd({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
+  }
+
+  /** Closes a round that the model did not finish. */
+  function interruptRound() {
+    emit({
+      type: 'round-end',
+      round: state.round,
+      model,
+      finish: 'interrupted',
+      timings: generation?.elapsed() ?? { ms: 0 },
+    })
+  }
+
+  /** Why the calls of the current round are not run; undefined if they are. */
+  function refusal(): string | undefined {
+    if (options.planOnly) return 'Not run: this was only a plan.'
+    return mayRunTools(state, options)
+      ? undefined
+      : `Not run: the limit of ${options.maxRounds} rounds with tools is reached.`
+  }
+
+  const cancelDeadline = Number.isFinite(options.runMs)
+    ? clock.after(options.runMs, () => {
+        const message = `the run did not finish within ${options.runMs} ms`
+        end('failed', new MillraceError({ op: 'agent.run', code: 'timeout', message, retryable: false }))
+      })
+    : () => {}
+
+  /** Tells one round, however many requests that takes. */
+  async function tell(): Promise<void> {
+    const plan = await planRound<Context>(
+      {
+        round: state.phase === 'none' && state.round > 0 ? state.round : state.round + 1,
+        messages: messagesOf(state),
+        model: modelRetries.model,
+        system: options.system,
+        tools: options.tools,
+        settings: options.settings,
+        toolChoice: options.toolChoice,
+        context: options.context,
+      },
+      options.prepareRound,
+    )
+    if (stopping.signal.aborted) return
+    // A model chosen for one round alone has no fallback.
+    const chosen = plan.model === modelRetries.model ? modelRetries : retries([plan.model], options.retry)
+    const tools = new Map(plan.tools.map((tool) => [tool.name, tool]))
+    runtime.roundOver()
+    emit({ type: 'round-start', round: plan.round, model: chosen.model.id })
+    for (let attempt = 1; !stopping.signal.aborted; attempt++) {
+      const failed = await tellOnce(plan, tools, chosen)
+      if (!failed || stopping.signal.aborted) return
+      const { error, shown } = failed
+      const delayMs = chosen.failed(error)
+      if (delayMs === undefined) return end('failed', error)
+      if (runtime.started) {
+        // The round stands as far as it closed: generating it again would run its calls twice.
+        interruptRound()
+        runtime.modelDone()
+        return sleep(delayMs, { clock, signal: stopping.signal })
+      }
+      if (shown) {
+        runtime.roundOver()
+        emit({ type: 'round-retract', round: plan.round, reason: error.message })
+      }
+      emit({
+        type: 'round-retry',
+        round: plan.round,
+        attempt: attempt + 1,
+        model: chosen.model.id,
+        delayMs,
+        error: error.toJSON(),
+      })
+      await sleep(delayMs, { clock, signal: stopping.signal })
+    }
+  }
+
+  /** Sends one request and tells what comes back. Gives nothing if all went well. */
+  async function tellOnce(
+    plan: RoundPlan<Context>,
+    tools: ReadonlyMap<string, Tool>,
+    chosen: Retries,
+  ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
+    const request = toRequest(plan, chosen.model, options.output?.jsonSchema)
+    const round = tellRound({
+      state,
+      emit,
+      runtime,
+      tools,
+      refusal: refusal(),
+      maxCalls: options.maxCallsPerRound,
+    })
+    model = chosen.model.id
+    generation = generate({
+      model: chosen.model,
+      request,
+      clock,
+      firstEventMs: options.firstEventMs,
+      idleMs: options.idleMs,
+      onEvent: round.hear,
+    })
+    const { end, elapsed } = generation
+    const { done, error } = await end
+    if (stopping.signal.aborted) return undefined
+    if (error) return { error, shown: round.shown }
+    chosen.succeeded()
+    log.settle()
+    round.closeCutOff(done)
+    const { finish, usage, metadata } = done
+    const timings = elapsed()
+    const tellingMs = timings.ms - (timings.firstEventMs ?? 0)
+    const tokens = usage?.outputTokens
+    emit({
+      type: 'round-end',
+      round: plan.round,
+      model,
+      finish,
+      ...(usage && { usage }),
+      timings: {
+        ...timings,
+        ...(tokens && tellingMs > 0 && { tokensPerSecond: (tokens / tellingMs) * 1000 }),
+      },
+      ...(metadata && { metadata }),
+    })
+    runtime.modelDone()
+    return undefined
+  }
+
+  /** Deals with the calls that nobody is dealing with yet: those of a log that was taken over, or newly decided. */
+  function takeUpCalls() {
+    const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
+    const reason = refusal()
+    for (const { call, attempts, request, decision, result } of state.calls.values()) {
+      if (result || runtime.knows(call.callId) || (request && !decision)) continue
+      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe')
+        runtime.refuse(
+          call,
+          'This call was interrupted while it ran: whether it took effect is unknown, and it is not run again.',
+        )
+      else if (reason) runtime.refuse(call, reason)
+      else runtime.submit({ call, tools, attempt: attempts + 1, decision })
+    }
+  }
+
+  async function complete(): Promise<void> {
+    if (options.output && !options.planOnly) {
+      const checked = await readAnswer(state.text, options.output)
+      if (stopping.signal.aborted) return
+      if (checked.problem !== undefined) {
+        if (state.corrections >= options.maxCorrections) {
+          const message = `the answer cannot be used. ${checked.problem}`
+          return end('failed', new MillraceError({ op: 'agent.output', code: 'invalid_output', message }))
+        }
+        const content = `${checked.problem}\nGive the whole answer again, corrected.`
+        return emit({ type: 'input', message: { role: 'user', content }, mode: 'correct' })
+      }
+      answer = checked.value
+    }
+    // Somebody may have spoken while the answer was being checked.
+    if (options.planOnly || state.inputs.length === 0) end('completed')
+  }
+
+  async function drive(): Promise<void> {
+    // The caller gets its run before the model is asked.
+    await undefined
+    if ('log' in start) for (const decision of start.decisions) emit(decision)
+    while (!stopping.signal.aborted) {
+      const action = nextAction(state, options)
+      switch (action.type) {
+        case 'generate':
+          await tell()
+          break
+        case 'retract':
+          emit({
+            type: 'round-retract',
+            round: state.round,
+            reason: 'the run was interrupted and goes on from here',
+          })
+          break
+        case 'keep':
+          interruptRound()
+          break
+        case 'execute':
+          takeUpCalls()
+          await runtime.settled()
+          break
+        case 'end':
+          if (action.outcome === 'completed') await complete()
+          else end(action.outcome)
+      }
+    }
+  }
+
+  drive().catch((thrown: unknown) =>
+    end('failed', toMillraceError(thrown, { op: 'agent.run', code: 'llm_error' })),
+  )
+
+  return {
+    log,
+    state,
+    ended,
+    steer(message) {
+      if (stopping.signal.aborted) return false
+      emit({ type: 'input', message, mode: 'steer' })
+      return true
+    },
+    cancel: (reason) =>
+      end('cancelled', new MillraceError({ op: 'agent.run', code: 'stream_interrupted', message: reason })),
+  }
+}

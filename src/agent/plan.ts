@@ -1,0 +1,52 @@
+import type { JsonObject } from '../protocol/index.ts'
+import type { Tool } from '../tools/index.ts'
+import { prepareCall } from '../tools/index.ts'
+import type { Loop, LoopOptions } from './loop.ts'
+import type { RunResult, Watchable } from './run.ts'
+
+/** A call that the model asked for and nobody ran. */
+export interface PlannedCall {
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  /** A person would be asked first. */
+  readonly needsApproval: boolean
+  /** Why it could not be run. */
+  readonly problem?: string
+}
+
+export interface PlanResult extends RunResult<undefined> {
+  readonly calls: readonly PlannedCall[]
+}
+
+/** One round, of which nothing is run. */
+export interface Plan extends Watchable {
+  /** Settles when the round is over, whatever came of it. Never rejects. */
+  readonly result: Promise<PlanResult>
+}
+
+/** What would become of each call of the round, in order. */
+export async function planCalls<Context>(loop: Loop, options: LoopOptions<Context>): Promise<PlannedCall[]> {
+  const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
+  const calls = [...loop.state.calls.values()].map(({ call }) => call)
+  return Promise.all(
+    calls.map(async (call): Promise<PlannedCall> => {
+      const { callId, name, input } = call
+      const { context } = options
+      const prepared = await prepareCall(call, {
+        tools,
+        beforeCall: undefined,
+        runId: loop.state.runId,
+        context,
+      })
+      if (prepared.type === 'refused')
+        return { callId, name, input, needsApproval: false, problem: prepared.reason }
+      try {
+        const asks = await (prepared.tool as Tool).approve(prepared.value, { callId, context })
+        return { callId, name, input, needsApproval: asks !== false }
+      } catch {
+        return { callId, name, input, needsApproval: true }
+      }
+    }),
+  )
+}

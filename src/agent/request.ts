@@ -1,0 +1,92 @@
+import type {
+  JsonObject,
+  Message,
+  Model,
+  ModelRequest,
+  ModelSettings,
+  ToolChoice,
+} from '../protocol/index.ts'
+import { findUnpaired, invalidInput, MillraceError, messageOf } from '../protocol/index.ts'
+import type { Tool } from '../tools/index.ts'
+
+/** One round as `prepareRound` sees it before the request is sent. */
+export interface RoundPlan<Context = unknown> {
+  readonly round: number
+  readonly messages: readonly Message[]
+  readonly model: Model
+  readonly system: string | undefined
+  readonly tools: readonly Tool<Context>[]
+  readonly settings: ModelSettings
+  readonly toolChoice: ToolChoice | undefined
+  readonly context: Context
+}
+
+/** What it may change, for this round alone. `messages` is what the model reads; the history stays as it is. */
+export type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
+
+export type PrepareRound<Context = unknown> = (
+  plan: RoundPlan<Context>,
+) => RoundChange<Context> | undefined | void | Promise<RoundChange<Context> | undefined | void>
+
+/** Asks the caller's hook. Throws `hook_failed` if it does, and `invalid_input` if what it gives cannot be sent. */
+export async function planRound<Context>(
+  plan: RoundPlan<Context>,
+  prepare: PrepareRound<Context> | undefined,
+): Promise<RoundPlan<Context>> {
+  if (!prepare) return plan
+  let change: RoundChange<Context> | undefined | void
+  try {
+    change = await prepare(plan)
+  } catch (cause) {
+    throw new MillraceError({
+      op: 'prepareRound',
+      code: 'hook_failed',
+      message: `prepareRound threw: ${messageOf(cause)}`,
+      cause,
+    })
+  }
+  const changed = { ...plan, ...change }
+  const names = changed.tools.map((tool) => tool.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice) throw invalidInput('prepareRound', `prepareRound gave two tools named '${twice}'`)
+  return changed
+}
+
+/** The request for a round, for the model it goes to. Throws `invalid_input` if a call and its result do not stand together. */
+export function toRequest<Context>(
+  plan: RoundPlan<Context>,
+  model: Model,
+  output: JsonObject | undefined,
+): ModelRequest {
+  const { images, structuredOutput } = model.capabilities
+  const system = [plan.system, output && !structuredOutput ? askForJson(output) : undefined]
+    .filter(Boolean)
+    .join('\n\n')
+  const messages = images ? plan.messages : plan.messages.map(withoutImages)
+  const unpaired = findUnpaired(messages)
+  if (unpaired)
+    throw invalidInput('model.stream', `the messages of round ${plan.round} cannot be sent: ${unpaired}`)
+  return {
+    messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
+    tools: plan.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    ...(plan.toolChoice && { toolChoice: plan.toolChoice }),
+    ...(output && structuredOutput && { output }),
+    settings: plan.settings,
+  }
+}
+
+function askForJson(schema: JsonObject): string {
+  return `Give your final answer as one JSON document that fits this JSON Schema, with nothing before or after it:\n${JSON.stringify(schema)}`
+}
+
+/** For a fallback that cannot see what the first model could, and for tools that answer with pictures. */
+function withoutImages(message: Message): Message {
+  if (message.role !== 'user' && message.role !== 'tool') return message
+  if (typeof message.content === 'string' || !message.content.some((part) => part.type === 'image'))
+    return message
+  const note = { type: 'text', text: '[an image was left out: this model takes none]' } as const
+  return {
+    ...message,
+    content: message.content.map((part) => (part.type === 'image' ? note : part)),
+  } as Message
+}

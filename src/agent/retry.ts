@@ -1,0 +1,46 @@
+import type { MillraceError, Model } from '../protocol/index.ts'
+
+export interface RetryOptions {
+  /** How often a request is sent to one model before the next is tried; 1 never repeats it. */
+  readonly attempts?: number
+  /** The first wait, on average; each further one is twice as long. */
+  readonly baseMs?: number
+  /** The longest wait. A provider that asks for more is given up at once. */
+  readonly maxDelayMs?: number
+}
+
+/** Which model to send to, and how often more. One that failed for good is not gone back to in the same run. */
+export interface Retries {
+  readonly model: Model
+  /** Takes a failure; tells how long to wait before sending again to `model`, or nothing if it is hopeless. */
+  failed(error: MillraceError): number | undefined
+  succeeded(): void
+}
+
+export function retries(
+  models: readonly Model[],
+  { attempts = 3, baseMs = 500, maxDelayMs = 60_000 }: RetryOptions,
+): Retries {
+  let index = 0
+  let failures = 0
+  return {
+    get model() {
+      return models[index] as Model
+    },
+    failed({ retryable, retryAfterMs = 0 }) {
+      failures++
+      if (retryable && failures < attempts && retryAfterMs <= maxDelayMs) {
+        const backoff = Math.min(baseMs * 2 ** (failures - 1), maxDelayMs)
+        // Jitter, so that those who failed together do not come back together.
+        return Math.max(retryAfterMs, backoff * (0.5 + Math.random() / 2))
+      }
+      if (index + 1 >= models.length) return undefined
+      index++
+      failures = 0
+      return 0
+    },
+    succeeded() {
+      failures = 0
+    },
+  }
+}

@@ -1,0 +1,172 @@
+import type {
+  ApprovalEvent,
+  ApprovalRequestEvent,
+  FinishReason,
+  InputUserMessage,
+  JsonObject,
+  Message,
+  MillraceError,
+  Model,
+  Outcome,
+  RunEvent,
+  Usage,
+} from '../protocol/index.ts'
+import { invalidInput } from '../protocol/index.ts'
+import type { Partially } from '../tools/index.ts'
+import { readUserMessage } from './input.ts'
+import type { Loop } from './loop.ts'
+import { partialAnswer } from './output.ts'
+import { messagesOf } from './state.ts'
+
+/** A person's answer to an `approval-request`. */
+export interface Decision {
+  readonly callId: string
+  readonly approved: boolean
+  /** Told to the model when the call is declined. */
+  readonly reason?: string
+  /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
+  readonly input?: JsonObject
+}
+
+/** How a run came out. */
+export interface RunResult<Output = undefined> {
+  readonly runId: string
+  readonly outcome: Outcome
+  /** Why the last generation ended, if there was one. */
+  readonly finish?: FinishReason | 'interrupted'
+  /** The words of the last round: the answer. */
+  readonly text: string
+  /** The validated answer of an agent with an `output` schema; only there when the run completed. */
+  readonly output: Output | undefined
+  /** The whole conversation, ready to be gone on with: calls and results are paired, except those in `approvals`. */
+  readonly messages: readonly Message[]
+  /** The calls that wait for a person; empty unless `suspended`. */
+  readonly approvals: readonly ApprovalRequestEvent[]
+  /** Over all rounds. */
+  readonly usage: Usage
+  readonly rounds: number
+  readonly error?: MillraceError
+}
+
+/** What can be watched: a run, or a plan. Iterating it any number of times gives every event from the first, at the reader's pace. */
+export interface Watchable extends AsyncIterable<RunEvent> {
+  readonly id: string
+  /** Only the words, of all rounds. A retracted round's words come again: read the events where that matters. */
+  text(): AsyncIterable<string>
+  /** The events as a web stream. Cancelling it stops the reading, not the run. */
+  toReadableStream(): ReadableStream<RunEvent>
+  /** Ends the run now: the request, every tool's signal, everything. Harmless when it is over. */
+  cancel(reason?: string): void
+}
+
+export interface Run<Output = undefined> extends Watchable {
+  /** Settles when the run is over, whatever came of it. Never rejects. */
+  readonly result: Promise<RunResult<Output>>
+  /** The structured answer while it arrives: live views that grow in place. Begins anew in each round. */
+  partials(): AsyncIterable<Partially<Output>>
+  /** Says something to the run that its next round hears. False if the run is over and nobody will. */
+  steer(message: string | InputUserMessage): boolean
+  /** Goes on with a `suspended` run. Throws `invalid_input` if it is not, or if a decision fits no open call. */
+  resume(decisions: Decision | readonly Decision[]): Run<Output>
+}
+
+export function watch(loop: Loop, id: string): Watchable {
+  return {
+    id,
+    [Symbol.asyncIterator]: () => loop.log.read(),
+    text: () => textOf(loop),
+    toReadableStream: () => toReadableStream(loop.log.read()),
+    cancel: (reason = 'cancelled by the caller') => loop.cancel(reason),
+  }
+}
+
+export function openRun<Output>(
+  loop: Loop,
+  {
+    id,
+    model,
+    resume,
+  }: {
+    id: string
+    model: Model
+    resume: (log: readonly RunEvent[], decisions: readonly Decision[]) => Run<Output>
+  },
+): Run<Output> {
+  return {
+    ...watch(loop, id),
+    result: loop.ended.then(({ error, value }) => toResult<Output>(loop, error, value)),
+    partials: () => partialsOf(loop) as AsyncIterable<Partially<Output>>,
+    steer: (message) => loop.steer(readUserMessage(message, { op: 'run.steer', model })),
+    resume(decisions) {
+      const { outcome } = loop.state
+      if (outcome !== 'suspended')
+        throw invalidInput(
+          'run.resume',
+          `only a suspended run can be resumed, and this one is ${outcome ?? 'still going on'}`,
+        )
+      return resume(loop.log.snapshot(), Array.isArray(decisions) ? decisions : [decisions as Decision])
+    },
+  }
+}
+
+function toResult<Output>(
+  { state }: Loop,
+  error: MillraceError | undefined,
+  value: unknown,
+): RunResult<Output> {
+  const { runId, outcome, finish, text, usage, round } = state
+  const waiting = [...state.calls.values()].filter((call) => call.request && !call.result)
+  return {
+    runId,
+    outcome: outcome as Outcome,
+    ...(finish && { finish }),
+    text,
+    output: value as Output | undefined,
+    messages: messagesOf(state),
+    approvals: waiting.map((call) => call.request as ApprovalRequestEvent),
+    usage,
+    rounds: round,
+    ...(error && { error }),
+  }
+}
+
+async function* textOf({ log }: Loop): AsyncGenerator<string> {
+  for await (const event of log.read()) if (event.type === 'text') yield event.text
+}
+
+async function* partialsOf({ log }: Loop): AsyncGenerator<unknown> {
+  let answer = partialAnswer()
+  for await (const event of log.read()) {
+    if (event.type === 'round-start' || event.type === 'round-retract') answer = partialAnswer()
+    if (event.type !== 'text') continue
+    answer.push(event.text)
+    if (answer.value !== undefined) yield answer.value
+  }
+}
+
+function toReadableStream(events: AsyncIterableIterator<RunEvent, undefined>): ReadableStream<RunEvent> {
+  return new ReadableStream<RunEvent>(
+    {
+      async pull(controller) {
+        const { done, value } = await events.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await events.return?.()
+      },
+    },
+    // The log is the buffer: a reader that is behind gets longer deltas, not a longer queue.
+    { highWaterMark: 0 },
+  )
+}
+
+export function toApproval({ callId, approved, reason, input }: Decision): ApprovalEvent {
+  return {
+    type: 'approval',
+    callId,
+    approved,
+    ...(reason !== undefined && { reason }),
+    ...(input !== undefined && { input }),
+  }
+}

@@ -1,0 +1,236 @@
+import type {
+  ApprovalEvent,
+  ApprovalRequestEvent,
+  AssistantDraft,
+  FinishReason,
+  Message,
+  Outcome,
+  RunEvent,
+  ToolCallEvent,
+  ToolMessage,
+  ToolResultEvent,
+  Usage,
+  UserMessage,
+} from '../protocol/index.ts'
+import { addUsage, assistantDraft, noUsage } from '../protocol/index.ts'
+
+/** What the log says of one call of the current round. */
+export interface CallState {
+  readonly call: ToolCallEvent
+  /** How often it has begun to run. */
+  attempts: number
+  request?: ApprovalRequestEvent
+  decision?: ApprovalEvent
+  result?: ToolResultEvent
+}
+
+/**
+ * A run as a fold of its log. Nothing else decides what happens next, so a run that was suspended or cut off anywhere goes on
+ * from its events alone.
+ */
+export interface RunState {
+  runId: string
+  /** The first run of a chain of resumed ones. */
+  originId: string
+  /** The conversation up to the current round. */
+  readonly history: Message[]
+  /** What was said to the run since the current round began; the next one hears it. */
+  inputs: UserMessage[]
+  /** 0 before the first. */
+  round: number
+  /** `none` before the first round and after a retraction. */
+  phase: 'none' | 'telling' | 'told'
+  draft: AssistantDraft
+  /** Calls the model has begun to write and not closed. */
+  readonly openInputs: Map<string, { name: string; raw: string }>
+  /** The calls of the current round, in the order in which they closed. */
+  readonly calls: Map<string, CallState>
+  /** Every call id the conversation has used. */
+  readonly callIds: Set<string>
+  /** Rounds before this one that ran tools. */
+  toolRounds: number
+  /** How often the agent has asked for a better structured answer. */
+  corrections: number
+  /** The words of the last round. */
+  text: string
+  usage: Usage
+  finish: FinishReason | 'interrupted' | undefined
+  outcome: Outcome | undefined
+}
+
+export function emptyState(): RunState {
+  return {
+    runId: '',
+    originId: '',
+    history: [],
+    inputs: [],
+    round: 0,
+    phase: 'none',
+    draft: assistantDraft(),
+    openInputs: new Map(),
+    calls: new Map(),
+    callIds: new Set(),
+    toolRounds: 0,
+    corrections: 0,
+    text: '',
+    usage: noUsage,
+    finish: undefined,
+    outcome: undefined,
+  }
+}
+
+/** Takes one more event of the log. Deltas may come one by one or joined. */
+export function applyEvent(state: RunState, event: RunEvent): void {
+  switch (event.type) {
+    case 'run-start': {
+      state.runId = event.runId
+      state.outcome = undefined
+      if (!event.resumes) state.originId = event.runId
+      for (const message of event.input) remember(state, message)
+      return
+    }
+    case 'round-start':
+      return beginRound(state, event.round)
+    case 'text':
+    case 'reasoning':
+    case 'part-end':
+      return state.draft.push(event)
+    case 'tool-input-start':
+      state.openInputs.set(event.callId, { name: event.name, raw: '' })
+      return
+    case 'tool-input': {
+      const input = state.openInputs.get(event.callId)
+      if (input) input.raw += event.delta
+      return
+    }
+    case 'tool-call':
+      state.openInputs.delete(event.callId)
+      state.draft.push(event)
+      state.callIds.add(event.callId)
+      state.calls.set(event.callId, { call: event, attempts: 0 })
+      return
+    case 'round-retract':
+      // None of them has run, so their ids are free again.
+      for (const callId of state.calls.keys()) state.callIds.delete(callId)
+      forgetRound(state)
+      // The same round goes on to be told again, unless the log ends here.
+      state.phase = 'none'
+      return
+    case 'round-retry':
+      state.phase = 'telling'
+      return
+    case 'round-end':
+      state.phase = 'told'
+      state.openInputs.clear()
+      state.finish = event.finish
+      state.text = state.draft.text
+      if (event.usage) state.usage = addUsage(state.usage, event.usage)
+      return
+    case 'tool-start':
+      return change(state, event.callId, (call) => {
+        call.attempts = event.attempt
+      })
+    case 'tool-result':
+      return change(state, event.callId, (call) => {
+        call.result = event
+      })
+    case 'approval-request':
+      return change(state, event.callId, (call) => {
+        call.request = event
+      })
+    case 'approval':
+      return change(state, event.callId, (call) => {
+        call.decision = event
+      })
+    case 'input':
+      state.inputs.push(event.message)
+      if (event.mode === 'correct') state.corrections++
+      return
+    case 'run-end':
+      state.outcome = event.outcome
+  }
+}
+
+function change(state: RunState, callId: string, alter: (call: CallState) => void) {
+  const call = state.calls.get(callId)
+  if (call) alter(call)
+}
+
+function beginRound(state: RunState, round: number) {
+  if (state.phase === 'told') {
+    if (state.calls.size > 0) state.toolRounds++
+    state.history.push(...roundMessages(state))
+    forgetRound(state)
+  }
+  state.history.push(...state.inputs)
+  state.inputs = []
+  state.round = round
+  state.phase = 'telling'
+}
+
+function forgetRound(state: RunState) {
+  state.draft = assistantDraft()
+  state.openInputs.clear()
+  state.calls.clear()
+}
+
+function remember(state: RunState, message: Message) {
+  state.history.push(message)
+  if (message.role !== 'assistant') return
+  for (const part of message.content) if (part.type === 'tool-call') state.callIds.add(part.callId)
+}
+
+/** What the current round adds to the conversation: the assistant's message, then the results there are, in call order. */
+function roundMessages(state: RunState): Message[] {
+  const message = state.draft.message()
+  if (!message) return []
+  const results = [...state.calls.values()].flatMap(({ result }) => (result ? [toolMessage(result)] : []))
+  return [message, ...results]
+}
+
+function toolMessage({ callId, name, output, shown, isError }: ToolResultEvent): ToolMessage {
+  return { role: 'tool', callId, name, content: shown ?? output, ...(isError && { isError }) }
+}
+
+/** The whole conversation as it stands. */
+export function messagesOf(state: RunState): Message[] {
+  return [...state.history, ...roundMessages(state), ...state.inputs]
+}
+
+export interface NextOptions {
+  readonly maxRounds: number
+  /** One round, nothing is run. */
+  readonly planOnly: boolean
+}
+
+/**
+ * - `generate`: ask the model for the next round
+ * - `retract`: a round is half told and none of its calls has started, so it can be told again
+ * - `keep`: a round is half told and a call has started, so it stands as far as it closed
+ * - `execute`: calls are to be run, or answered with the reason why they are not
+ * - `end`: the run is over
+ */
+export type Action =
+  | { readonly type: 'generate' | 'retract' | 'keep' | 'execute' }
+  | { readonly type: 'end'; readonly outcome: Outcome }
+
+/** What a run does next: a pure function of its log. */
+export function nextAction(state: RunState, options: NextOptions): Action {
+  if (state.phase === 'none') return { type: 'generate' }
+  const calls = [...state.calls.values()]
+  if (state.phase === 'telling') return { type: calls.some((call) => call.attempts > 0) ? 'keep' : 'retract' }
+
+  const open = calls.filter((call) => !call.result)
+  if (open.some((call) => !call.request || call.decision)) return { type: 'execute' }
+  if (open.length > 0) return { type: 'end', outcome: 'suspended' }
+  if (options.planOnly) return { type: 'end', outcome: 'completed' }
+  if (calls.length === 0 && state.inputs.length > 0) return { type: 'generate' }
+  if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
+  if (calls.length === 0) return { type: 'end', outcome: 'completed' }
+  return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
+}
+
+/** Whether the calls of the current round are run: the round after the last that may is still told, and its calls only answered. */
+export function mayRunTools(state: RunState, { maxRounds, planOnly }: NextOptions): boolean {
+  return state.toolRounds < maxRounds && !planOnly
+}

@@ -1,0 +1,208 @@
+import { invalidInput } from './errors.ts'
+import { isObject, toJson } from './json.ts'
+import type { Message, UserMessage } from './messages.ts'
+import { PROTOCOL_VERSION } from './messages.ts'
+
+/** Parts as a caller may write them: bytes are allowed where the protocol has base64. */
+export type InputImagePart =
+  | { readonly type: 'image'; readonly url: string }
+  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
+
+export type InputFilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & ({ readonly url: string } | { readonly data: string | Uint8Array })
+
+export type InputUserMessage = {
+  readonly role: 'user'
+  readonly content:
+    | string
+    | readonly ({ readonly type: 'text'; readonly text: string } | InputImagePart | InputFilePart)[]
+}
+
+export type InputMessage = Exclude<Message, UserMessage> | InputUserMessage
+
+type Fields = Record<string, unknown>
+type Fail = (path: string, problem: string) => never
+
+const partTypes: Record<Message['role'], readonly string[]> = {
+  system: [],
+  user: ['text', 'image', 'file'],
+  assistant: ['text', 'reasoning', 'tool-call'],
+  tool: ['text', 'json', 'image'],
+}
+
+/**
+ * Checks that something is a list of messages and gives it back as plain JSON: bytes become base64, unknown fields are left
+ * out. Throws `invalid_input` that names the place (`messages[3].content[0].url`) and what belongs there.
+ */
+export function checkMessages(value: unknown, op: string): Message[] {
+  const fail: Fail = (path, problem) => {
+    throw invalidInput(op, `${path} ${problem}`)
+  }
+  if (!Array.isArray(value)) fail('messages', `must be an array, not ${kindOf(value)}`)
+  return (value as unknown[]).map((message, index) => checkMessage(message, `messages[${index}]`, fail))
+}
+
+/** A conversation as it is kept in a file or a database: messages with the version they were written in. */
+export interface Transcript {
+  readonly version: number
+  readonly messages: readonly Message[]
+}
+
+export function writeTranscript(messages: readonly Message[]): Transcript {
+  return { version: PROTOCOL_VERSION, messages }
+}
+
+/** Reads what `writeTranscript` wrote, as an object or as JSON text. Throws `invalid_input` on anything else. */
+export function readTranscript(value: unknown): Message[] {
+  const op = 'readTranscript'
+  let parsed = value
+  if (typeof value === 'string') {
+    try {
+      parsed = JSON.parse(value)
+    } catch (cause) {
+      throw invalidInput(op, 'the transcript is not valid JSON', cause)
+    }
+  }
+  if (!isObject(parsed) || typeof parsed.version !== 'number')
+    throw invalidInput(op, 'a transcript is { version, messages }: write it with writeTranscript(messages)')
+  checkVersion(parsed.version, op)
+  return checkMessages(parsed.messages, op)
+}
+
+export function checkVersion(version: number, op: string): void {
+  if (version > PROTOCOL_VERSION)
+    throw invalidInput(
+      op,
+      `this was written in version ${version} of the protocol and this package reads up to ${PROTOCOL_VERSION}: update millrace`,
+    )
+}
+
+function checkMessage(message: unknown, path: string, fail: Fail): Message {
+  if (!isObject(message))
+    return fail(path, `must be a message such as { role: 'user', content: '…' }, not ${kindOf(message)}`)
+  const { role, content } = message
+  switch (role) {
+    case 'system':
+      return { role, content: text(message, 'content', path, fail) }
+    case 'user':
+      if (typeof content === 'string') return { role, content }
+      return { role, content: parts(content, role, path, fail) as never }
+    case 'assistant':
+      // A plain string is what every other library takes here too.
+      if (typeof content === 'string')
+        return { role, content: content ? [{ type: 'text', text: content }] : [] }
+      return { role, content: parts(content, role, path, fail) as never }
+    case 'tool': {
+      const { isError } = message
+      if (isError !== undefined && typeof isError !== 'boolean')
+        fail(`${path}.isError`, 'must be true or false')
+      return {
+        role,
+        callId: text(message, 'callId', path, fail),
+        name: text(message, 'name', path, fail),
+        content:
+          typeof content === 'string'
+            ? [{ type: 'text', text: content }]
+            : (parts(content, role, path, fail) as never),
+        ...(isError === true && { isError }),
+      }
+    }
+    default:
+      return fail(
+        `${path}.role`,
+        `must be 'system', 'user', 'assistant' or 'tool', not ${JSON.stringify(role)}`,
+      )
+  }
+}
+
+function parts(content: unknown, role: Message['role'], path: string, fail: Fail): unknown[] {
+  const allowed = partTypes[role]
+  if (!Array.isArray(content))
+    return fail(`${path}.content`, `must be a string or an array of parts, not ${kindOf(content)}`)
+  return content.map((part: unknown, index) => {
+    const at = `${path}.content[${index}]`
+    if (!isObject(part))
+      return fail(at, `must be a part such as { type: 'text', text: '…' }, not ${kindOf(part)}`)
+    if (!allowed.includes(part.type as string))
+      return fail(
+        `${at}.type`,
+        `must be one of ${allowed.join(', ')} in a message of role '${role}', not ${JSON.stringify(part.type)}`,
+      )
+    return checkPart(part, at, fail)
+  })
+}
+
+function checkPart(part: Fields, at: string, fail: Fail): unknown {
+  const opaque =
+    part.opaque === undefined ? undefined : { opaque: checkOpaque(part.opaque, `${at}.opaque`, fail) }
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return { type: part.type, text: text(part, 'text', at, fail), ...opaque }
+    case 'json':
+      return { type: 'json', value: json(part.value, `${at}.value`, fail) }
+    case 'tool-call': {
+      if (!isObject(part.input)) return fail(`${at}.input`, `must be an object, not ${kindOf(part.input)}`)
+      return {
+        type: 'tool-call',
+        callId: text(part, 'callId', at, fail),
+        name: text(part, 'name', at, fail),
+        input: json(part.input, `${at}.input`, fail),
+        ...(part.raw !== undefined && { raw: text(part, 'raw', at, fail) }),
+        ...opaque,
+      }
+    }
+    default:
+      return checkMedia(part, at, fail)
+  }
+}
+
+function checkMedia(part: Fields, at: string, fail: Fail): unknown {
+  const { type, url, data, name } = part
+  if ((url === undefined) === (data === undefined))
+    fail(at, 'needs either a url or data (base64 or bytes), not both')
+  const named = name === undefined ? undefined : { name: text(part, 'name', at, fail) }
+  if (url !== undefined) {
+    if (!URL.canParse(String(url))) fail(`${at}.url`, `is not a URL: ${JSON.stringify(url)}`)
+    return { type, url, ...(type === 'file' && { mediaType: text(part, 'mediaType', at, fail), ...named }) }
+  }
+  const mediaType = text(part, 'mediaType', at, fail)
+  if (data instanceof Uint8Array) return { type, data: toBase64(data), mediaType, ...named }
+  if (typeof data !== 'string' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
+    fail(`${at}.data`, 'must be base64 text or a Uint8Array')
+  return { type, data, mediaType, ...named }
+}
+
+function checkOpaque(value: unknown, at: string, fail: Fail): unknown {
+  if (!isObject(value) || typeof value.provider !== 'string') return fail(at, 'must be { provider, data }')
+  return { provider: value.provider, data: json(value.data, `${at}.data`, fail) }
+}
+
+function text(fields: Fields, key: string, path: string, fail: Fail): string {
+  const value = fields[key]
+  return typeof value === 'string' ? value : fail(`${path}.${key}`, `must be a string, not ${kindOf(value)}`)
+}
+
+function json(value: unknown, at: string, fail: Fail): unknown {
+  try {
+    return toJson(value)
+  } catch (cause) {
+    return fail(at, `cannot be written as JSON (${(cause as Error).message})`)
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  // In slices: an argument list has a limit, and one character at a time is slow.
+  for (let at = 0; at < bytes.length; at += 8192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(binary)
+}
+
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : value === undefined ? 'undefined' : `a ${typeof value}`
+}

@@ -1,0 +1,32 @@
+/** Where time comes from, so that a test can own it. Never goes backwards. */
+export interface Clock {
+  /** Milliseconds since some fixed moment. */
+  now(): number
+  /** Calls back once after `ms`, unless the returned function is called first. */
+  after(ms: number, callback: () => void): () => void
+}
+
+/** `setTimeout` fires at once for anything longer than this many milliseconds (about 25 days). */
+const longestTimer = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.min(ms, longestTimer))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after `ms`; at once when the signal is aborted (the caller looks at the signal). Leaves no listener behind. */
+export function sleep(ms: number, { clock, signal }: { clock: Clock; signal?: AbortSignal }): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const wake = () => {
+      cancel()
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const cancel = clock.after(ms, wake)
+    signal?.addEventListener('abort', wake)
+  })
+}

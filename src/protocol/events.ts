@@ -1,0 +1,213 @@
+import type { ErrorJson } from './errors.ts'
+import type { JsonObject, JsonValue } from './json.ts'
+import type { Message, ProviderData, ToolResultPart, UserMessage } from './messages.ts'
+import type { Usage } from './usage.ts'
+
+// Every event is plain JSON. A delta (`text`, `reasoning`, `tool-input`) is never empty, and a listener that is behind may
+// get several of them joined into one: the concatenation is the contract, the cut is not.
+
+export interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+export interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+/** The text or reasoning told so far is complete, and `opaque` must go back to the provider with it. */
+export interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+/** The model has begun to write a call; its arguments follow. */
+export interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+export interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+/** The wire has closed the arguments of a call. With a `problem` the call is never run, and `raw` is what was written. */
+export interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+/** Why a generation ended. `other` is a reason of the provider that has no counterpart here. */
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+/** The end of one generation: exactly one, the last. */
+export interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  /** Whatever else is worth keeping: the provider's id of the response, the model that really answered, … */
+  readonly metadata?: JsonObject
+}
+
+/** What a model says while it generates one round. */
+export type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | DoneEvent
+
+/** First event of a run. `input` is the conversation so far, checked and repaired. */
+export interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  /** What had to be mended in the history that was handed in. */
+  readonly repairs?: readonly string[]
+  /** The suspended run that this one continues. */
+  readonly resumes?: string
+}
+
+/** One generation begins. Rounds count from 1. */
+export interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+}
+
+/** The round's request failed and is sent again, to `model`, after `delayMs`. */
+export interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+/** Forget everything this round has shown: it will be generated again. */
+export interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+export interface RoundTimings {
+  /** From the request to the model's first event; absent if none came. */
+  readonly firstEventMs?: number
+  /** From the request to the end of the generation. */
+  readonly ms: number
+  /** Output tokens by the time between first event and end; absent without usage. */
+  readonly tokensPerSecond?: number
+}
+
+/**
+ * The generation is over; its calls may still be running. `interrupted` means that the stream broke after a call had
+ * started (the round stands as far as it closed), that it failed for good, or that the run was cancelled.
+ */
+export interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: FinishReason | 'interrupted'
+  readonly usage?: Partial<Usage>
+  readonly timings: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+/** A call begins to run. `input` is there only when it is not the model's own: a hook or a person changed it. */
+export interface ToolStartEvent {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly attempt: number
+  readonly input?: JsonObject
+}
+
+/** A running call reports: `data` of the tool's own, or an `event` of the sub-agent that it runs. */
+export interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+/** The one result of a call, run or not. `output` is whole; `shown` is there when the model is given something shorter. */
+export interface ToolResultEvent {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: string
+  readonly output: readonly ToolResultPart[]
+  readonly shown?: readonly ToolResultPart[]
+  readonly isError: boolean
+  /** How long it ran; 0 if it never did. */
+  readonly ms: number
+  /** How much of that the model was still talking. */
+  readonly overlapMs: number
+}
+
+/** A person has to decide before this call runs. */
+export interface ApprovalRequestEvent {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly reason?: string
+}
+
+export interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  /** Run the call with this instead of what the model wrote. */
+  readonly input?: JsonObject
+}
+
+/** Someone spoke while the run was under way; the next round hears it. `correct` is the agent itself, on a bad answer. */
+export interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: 'steer' | 'correct'
+}
+
+export type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+/** Exactly one, the last. */
+export interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  /** Why the last generation ended, if there was one. */
+  readonly finish?: FinishReason | 'interrupted'
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+/** What a run tells its listeners: the model's events placed in rounds, and everything around them. */
+export type RunEvent =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, DoneEvent>
+  | ToolStartEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ApprovalRequestEvent
+  | ApprovalEvent
+  | InputEvent
+  | RunEndEvent

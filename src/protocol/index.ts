@@ -1,0 +1,61 @@
+export { parseArguments, toolCall } from './arguments.ts'
+export type { InputFilePart, InputImagePart, InputMessage, InputUserMessage, Transcript } from './check.ts'
+export { checkMessages, checkVersion, kindOf, readTranscript, writeTranscript } from './check.ts'
+export type { Clock } from './clock.ts'
+export { sleep, systemClock } from './clock.ts'
+export type { AssistantDraft } from './draft.ts'
+export { assistantDraft, foldMessage } from './draft.ts'
+export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
+export { invalidInput, isMillraceError, MillraceError, messageOf, toMillraceError } from './errors.ts'
+export type {
+  ApprovalEvent,
+  ApprovalRequestEvent,
+  DoneEvent,
+  FinishReason,
+  InputEvent,
+  ModelEvent,
+  Outcome,
+  PartEndEvent,
+  ReasoningEvent,
+  RoundEndEvent,
+  RoundRetractEvent,
+  RoundRetryEvent,
+  RoundStartEvent,
+  RoundTimings,
+  RunEndEvent,
+  RunEvent,
+  RunStartEvent,
+  TextEvent,
+  ToolCallEvent,
+  ToolInputEvent,
+  ToolInputStartEvent,
+  ToolProgressEvent,
+  ToolResultEvent,
+  ToolStartEvent,
+} from './events.ts'
+export type { JsonObject, JsonValue } from './json.ts'
+export { isObject, toJson } from './json.ts'
+export type {
+  AssistantMessage,
+  AssistantPart,
+  FilePart,
+  ImagePart,
+  JsonPart,
+  Message,
+  ProviderData,
+  ReasoningPart,
+  SystemMessage,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+  UserPart,
+} from './messages.ts'
+export { PROTOCOL_VERSION, textOf, toolCallsOf } from './messages.ts'
+export type { Model, ModelCapabilities, ModelRequest, ModelSettings, ToolChoice, ToolSpec } from './model.ts'
+export { findUnpaired, pairHistory } from './pairing.ts'
+export type { PartialJson } from './partial-json.ts'
+export { partialJson } from './partial-json.ts'
+export type { Usage } from './usage.ts'
+export { addUsage, noUsage } from './usage.ts'

@@ -1,0 +1,16 @@
+/** What survives `JSON.parse(JSON.stringify(value))` unchanged. Everything that enters a log is made of this. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+export interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+/** Copies a value through JSON. Throws (as `JSON.stringify` does) on cycles and bigints; what JSON leaves out is `null`. */
+export function toJson(value: unknown): JsonValue {
+  const text = JSON.stringify(value)
+  return text === undefined ? null : JSON.parse(text)
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,62 @@
+import type { ModelEvent } from './events.ts'
+import type { JsonObject } from './json.ts'
+import type { Message } from './messages.ts'
+
+/** A tool as a model is told of it. */
+export interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
+
+/** What most providers understand. Anything else goes through `extra`, which reaches the provider's request as it is. */
+export interface ModelSettings {
+  readonly temperature?: number
+  readonly topP?: number
+  readonly maxOutputTokens?: number
+  readonly stop?: readonly string[]
+  readonly seed?: number
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high'
+  readonly parallelToolCalls?: boolean
+  readonly extra?: JsonObject
+}
+
+export interface ModelRequest {
+  /** Paired: every tool call is followed by its result. Never changed by a model. */
+  readonly messages: readonly Message[]
+  /** Always in the same order, so that a provider's prompt cache holds. */
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice
+  /** The final answer must be JSON of this schema. */
+  readonly output?: JsonObject
+  readonly settings: ModelSettings
+}
+
+export interface ModelCapabilities {
+  readonly tools: boolean
+  readonly images: boolean
+  readonly reasoning: boolean
+  /** False if the whole answer arrives at once. */
+  readonly streaming: boolean
+  /** Takes `ModelRequest.output` natively; otherwise the agent asks for the schema in words. */
+  readonly structuredOutput: boolean
+}
+
+/**
+ * What a provider implements.
+ *
+ * `stream` generates one round: it may yield any number of events and then exactly one `done`, after which nothing more is
+ * read. It fails by throwing, before or between events; a `MillraceError` says whether a second try makes sense, anything
+ * else is taken as `llm_error`. Ending without `done` is a failure. It stops soon after `signal` is aborted; whoever reads
+ * does not wait for that. A `tool-call` may be yielded only when the wire has closed the call's arguments.
+ * It may be called any number of times, also at once.
+ */
+export interface Model {
+  /** The model's name as people know it. */
+  readonly id: string
+  readonly provider: string
+  readonly capabilities: ModelCapabilities
+  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>
+}

@@ -1,0 +1,92 @@
+import { invalidInput } from './errors.ts'
+import type { Message, ToolMessage } from './messages.ts'
+import { toolCallsOf } from './messages.ts'
+
+/** What the model reads where a result should be and nobody knows it. */
+const lostResult =
+  'No result was recorded for this call: it was interrupted, and whether it took effect is unknown.'
+
+/**
+ * Gives back the history with every call answered once, right behind the message that made it and in call order.
+ *
+ * Mended, and told in `repairs`: a call without a result (answered as unknown), a result in the wrong place (moved), a second
+ * copy of the same result and results before the first assistant message, whose calls were trimmed away (left out).
+ * Refused with `invalid_input`, since any guess could be wrong: a result that answers no call, two different results
+ * of one call, two calls of one id. A call in `waiting` is left unanswered: it is about to be decided.
+ */
+export function pairHistory(
+  messages: readonly Message[],
+  { op, waiting }: { op: string; waiting?: ReadonlySet<string> },
+): { messages: Message[]; repairs: string[] } {
+  const repairs: string[] = []
+  const calls = new Set<string>()
+  for (const message of messages) {
+    for (const { callId } of toolCallsOf(message)) {
+      if (calls.has(callId))
+        throw invalidInput(
+          op,
+          `the history has two tool calls with the id '${callId}': give each call its own id`,
+        )
+      calls.add(callId)
+    }
+  }
+
+  const results = new Map<string, ToolMessage>()
+  const firstAnswer = messages.findIndex((message) => message.role === 'assistant')
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'tool') continue
+    const { callId } = message
+    const known = results.get(callId)
+    if (calls.has(callId) && !known) results.set(callId, message)
+    else if (known && JSON.stringify(known) === JSON.stringify(message))
+      repairs.push(`left out a second copy of the result of '${callId}'`)
+    else if (known)
+      throw invalidInput(op, `the history has two different results for the tool call '${callId}': keep one`)
+    else if (firstAnswer === -1 || index < firstAnswer)
+      repairs.push(`left out the result of '${callId}', whose call is no longer in the history`)
+    else
+      throw invalidInput(
+        op,
+        `messages[${index}] is the result of '${callId}', but no assistant message holds that tool call: remove it, or put the call back`,
+      )
+  }
+
+  const paired: Message[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'tool') continue
+    paired.push(message)
+    for (const [place, { callId, name }] of toolCallsOf(message).entries()) {
+      const result = results.get(callId)
+      if (result) {
+        if (messages[index + 1 + place] !== result)
+          repairs.push(`moved the result of '${callId}' behind its call`)
+        paired.push(result)
+      } else if (!waiting?.has(callId)) {
+        repairs.push(`answered the call '${callId}', which had no result`)
+        paired.push({
+          role: 'tool',
+          callId,
+          name,
+          content: [{ type: 'text', text: lostResult }],
+          isError: true,
+        })
+      }
+    }
+  }
+  return { messages: paired, repairs }
+}
+
+/** The first place where calls and results do not match one to one, as a sentence; undefined if all is well. */
+export function findUnpaired(messages: readonly Message[]): string | undefined {
+  let open = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      if (!open.delete(message.callId)) return `the result of '${message.callId}' answers no call before it`
+      continue
+    }
+    for (const [callId] of open) return `the call '${callId}' has no result`
+    open = new Map(toolCallsOf(message).map((call) => [call.callId, call.name]))
+  }
+  for (const [callId] of open) return `the call '${callId}' has no result`
+  return undefined
+}

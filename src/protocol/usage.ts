@@ -1,0 +1,29 @@
+/**
+ * Tokens spent. `inputTokens` counts everything that was sent, the cached part included; `outputTokens` everything that was
+ * generated, reasoning included. The other three say how much of that it was.
+ */
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+export const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+}
+
+export function addUsage(a: Usage, b: Partial<Usage>): Usage {
+  return {
+    inputTokens: a.inputTokens + (b.inputTokens ?? 0),
+    outputTokens: a.outputTokens + (b.outputTokens ?? 0),
+    reasoningTokens: a.reasoningTokens + (b.reasoningTokens ?? 0),
+    cacheReadTokens: a.cacheReadTokens + (b.cacheReadTokens ?? 0),
+    cacheWriteTokens: a.cacheWriteTokens + (b.cacheWriteTokens ?? 0),
+  }
+}

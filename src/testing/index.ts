@@ -1,0 +1,6 @@
+export type { FakeClock } from './fake-clock.ts'
+export { fakeClock } from './fake-clock.ts'
+export type { ScriptRound, ScriptStep } from './script.ts'
+export { script } from './script.ts'
+export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts'
+export { scriptedModel } from './scripted-model.ts'

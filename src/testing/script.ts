@@ -1,0 +1,50 @@
+import type { ErrorFields, FinishReason, JsonObject, ProviderData, Usage } from '../protocol/index.ts'
+
+/**
+ * One thing a scripted model does, as data:
+ * - `text`, `reasoning`: says it, in deltas; reasoning may carry what must go back to the provider
+ * - `call`: writes a tool call; `raw` is what it writes instead of proper JSON, `cut` leaves the arguments unclosed, `id` is
+ *   counted up if absent
+ * - `pause`: waits so many milliseconds
+ * - `error`: fails; `hang`: says nothing more until it is aborted; `end`: ends without a terminal event
+ * - `usage`, `finish`: what stands in its last event. Without `finish` it is `tool-calls` after calls and else `stop`
+ */
+export type ScriptStep =
+  | { readonly text: string }
+  | { readonly reasoning: string; readonly opaque?: ProviderData }
+  | {
+      readonly call: string
+      readonly input?: JsonObject
+      readonly raw?: string
+      readonly cut?: boolean
+      readonly id?: string
+      readonly opaque?: ProviderData
+    }
+  | { readonly pause: number }
+  | { readonly error: string | Partial<ErrorFields> }
+  | { readonly hang: true }
+  | { readonly end: true }
+  | { readonly usage: Partial<Usage> }
+  | { readonly finish: FinishReason }
+
+/** What a model does in one round: steps, or just its words. */
+export type ScriptRound = string | readonly ScriptStep[]
+
+/** Short forms for the usual scripts; each gives rounds, so that they can be strung together with `...`. */
+export const script = {
+  /** One round of words. */
+  text: (text: string): ScriptRound[] => [text],
+  /** Calls one tool, then answers. */
+  tool: (name: string, input: JsonObject, answer: string): ScriptRound[] => [[{ call: name, input }], answer],
+  /** Calls several tools in one round, then answers. */
+  parallel: (
+    calls: readonly (readonly [name: string, input: JsonObject])[],
+    answer: string,
+  ): ScriptRound[] => [calls.map(([call, input]) => ({ call, input })), answer],
+  /** Says something, if given, and fails. */
+  failing: (error: string | Partial<ErrorFields>, text?: string): ScriptRound[] => [
+    [...(text ? [{ text }] : []), { error }],
+  ],
+  /** Says something, if given, and never anything more. */
+  hanging: (text?: string): ScriptRound[] => [[...(text ? [{ text }] : []), { hang: true }]],
+}

@@ -1,0 +1,140 @@
+import type {
+  Clock,
+  DoneEvent,
+  Model,
+  ModelCapabilities,
+  ModelEvent,
+  ModelRequest,
+} from '../protocol/index.ts'
+import { isObject, MillraceError, sleep, systemClock, toolCall } from '../protocol/index.ts'
+import type { ScriptRound, ScriptStep } from './script.ts'
+
+export interface ScriptedModelOptions {
+  readonly id?: string
+  readonly capabilities?: Partial<ModelCapabilities>
+  /** How many characters a delta has: always so many, or by turns from a list. */
+  readonly deltaChars?: number | readonly number[]
+  /** Waits so long before each delta; 0 gives everything at once. */
+  readonly paceMs?: number
+  readonly clock?: Clock
+}
+
+export interface ScriptedModel extends Model {
+  /** Every request it was sent, in order. */
+  readonly requests: readonly ModelRequest[]
+}
+
+/**
+ * A model that plays a script: each request gets the next round. Asking for more rounds than there are fails, and says so.
+ * A function instead of a list decides for each request what to do.
+ */
+export function scriptedModel(
+  rounds: readonly ScriptRound[] | ((request: ModelRequest, index: number) => ScriptRound),
+  {
+    id = 'scripted',
+    capabilities,
+    deltaChars = 12,
+    paceMs = 0,
+    clock = systemClock,
+  }: ScriptedModelOptions = {},
+): ScriptedModel {
+  const sizes = typeof deltaChars === 'number' ? [deltaChars] : deltaChars
+  if (sizes.length === 0 || sizes.some((size) => !(size >= 1)))
+    throw new MillraceError({
+      op: 'scriptedModel',
+      code: 'invalid_input',
+      message: 'deltaChars must be at least 1',
+    })
+  const requests: ModelRequest[] = []
+  let calls = 0
+
+  function roundFor(request: ModelRequest, index: number): readonly ScriptStep[] {
+    const round = typeof rounds === 'function' ? rounds(request, index) : rounds[index]
+    if (round === undefined) {
+      const message = `the script has ${rounds.length} rounds and was asked for round ${index + 1}: write the missing one`
+      throw new MillraceError({ op: 'model.stream', code: 'llm_error', message })
+    }
+    return typeof round === 'string' ? [{ text: round }] : round
+  }
+
+  async function* play(steps: readonly ScriptStep[], signal: AbortSignal): AsyncGenerator<ModelEvent, void> {
+    const wait = async (ms: number) => {
+      if (ms > 0) await sleep(ms, { clock, signal })
+      signal.throwIfAborted()
+    }
+    let last: Omit<DoneEvent, 'type' | 'finish'> & Partial<DoneEvent> = {}
+    let called = false
+    for (const step of steps) {
+      signal.throwIfAborted()
+      if ('text' in step) {
+        for (const text of cut(step.text, sizes)) {
+          if (paceMs > 0) await wait(paceMs)
+          yield { type: 'text', text }
+        }
+      } else if ('reasoning' in step) {
+        for (const text of cut(step.reasoning, sizes)) {
+          if (paceMs > 0) await wait(paceMs)
+          yield { type: 'reasoning', text }
+        }
+        yield { type: 'part-end', part: 'reasoning', ...(step.opaque && { opaque: step.opaque }) }
+      } else if ('call' in step) {
+        const { call: name, input = {}, raw = JSON.stringify(input), opaque } = step
+        const callId = step.id ?? `call_${++calls}`
+        yield { type: 'tool-input-start', callId, name }
+        for (const delta of cut(raw, sizes)) {
+          if (paceMs > 0) await wait(paceMs)
+          yield { type: 'tool-input', callId, delta }
+        }
+        if (step.cut) continue
+        called = true
+        yield toolCall({ callId, name, raw, ...(opaque && { opaque }) })
+      } else if ('pause' in step) {
+        await wait(step.pause)
+      } else if ('error' in step) {
+        const fields = isObject(step.error) ? step.error : { message: step.error }
+        throw new MillraceError({
+          op: 'model.stream',
+          code: 'llm_error',
+          message: 'scripted failure',
+          ...fields,
+        })
+      } else if ('hang' in step) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        signal.throwIfAborted()
+      } else if ('end' in step) {
+        return
+      } else {
+        last = { ...last, ...step }
+      }
+    }
+    yield { type: 'done', finish: called ? 'tool-calls' : 'stop', ...last }
+  }
+
+  return {
+    id,
+    provider: 'scripted',
+    capabilities: {
+      tools: true,
+      images: true,
+      reasoning: true,
+      streaming: true,
+      structuredOutput: true,
+      ...capabilities,
+    },
+    requests,
+    stream(request, { signal }) {
+      requests.push(request)
+      return play(roundFor(request, requests.length - 1), signal)
+    },
+  }
+}
+
+/** Cuts text into pieces of the sizes given, by turns. A surrogate pair stays whole, as on every wire. */
+function* cut(text: string, sizes: readonly number[]): Generator<string> {
+  for (let at = 0, turn = 0; at < text.length; turn++) {
+    let end = at + (sizes[turn % sizes.length] as number)
+    if (/[\uD800-\uDBFF]/.test(text[end - 1] ?? '')) end++
+    yield text.slice(at, end)
+    at = end
+  }
+}

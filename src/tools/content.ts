@@ -1,0 +1,58 @@
+import type { ToolResultPart } from '../protocol/index.ts'
+import { checkMessages, messageOf, toJson } from '../protocol/index.ts'
+
+const brand = Symbol.for('millrace.content')
+
+/** A tool's result made of parts, as `toolContent` makes it. */
+export interface ToolContent {
+  readonly [brand]: readonly unknown[]
+}
+
+type InputPart =
+  | Exclude<ToolResultPart, { type: 'image' }>
+  | { readonly type: 'image'; readonly url: string }
+  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
+
+/** Lets a tool answer with images or several parts: `return toolContent([{ type: 'image', data, mediaType: 'image/png' }])`. */
+export function toolContent(parts: readonly InputPart[]): ToolContent {
+  return { [brand]: parts }
+}
+
+/** What a tool returned, as parts. Throws if that is neither text, JSON nor content. */
+export function toParts(value: unknown): readonly ToolResultPart[] {
+  if (value === undefined) return [{ type: 'text', text: '(no output)' }]
+  if (typeof value === 'string') return [{ type: 'text', text: value }]
+  if (typeof value === 'object' && value !== null && brand in value) {
+    const message = { role: 'tool', callId: '', name: '', content: (value as ToolContent)[brand] }
+    const [checked] = checkMessages([message], 'tool.run')
+    return checked?.content as readonly ToolResultPart[]
+  }
+  try {
+    return [{ type: 'json', value: toJson(value) }]
+  } catch (error) {
+    throw new TypeError(`the tool returned something that cannot be written as JSON: ${messageOf(error)}`)
+  }
+}
+
+/** Parts short enough for a model: text and JSON share `limit` characters, each cut in the middle. The same array if nothing is cut. */
+export function cutParts(parts: readonly ToolResultPart[], limit: number): readonly ToolResultPart[] {
+  const written = parts.map((part) =>
+    part.type === 'text' ? part.text : part.type === 'json' ? JSON.stringify(part.value) : undefined,
+  )
+  const texts = written.filter((text) => text !== undefined)
+  if (texts.reduce((sum, text) => sum + text.length, 0) <= limit) return parts
+  const share = Math.floor(limit / texts.length)
+  return parts.map((part, index) => {
+    const text = written[index]
+    return text === undefined || text.length <= share ? part : { type: 'text', text: cutMiddle(text, share) }
+  })
+}
+
+function cutMiddle(text: string, limit: number): string {
+  const half = Math.floor(limit / 2)
+  // A cut never falls between the two halves of a surrogate pair.
+  const head = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, '')
+  const tail = half > 0 ? text.slice(-half).replace(/^[\uDC00-\uDFFF]/, '') : ''
+  const left = text.length - head.length - tail.length
+  return `${head}\n[… ${left} of ${text.length} characters left out here …]\n${tail}`
+}

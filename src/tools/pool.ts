@@ -1,0 +1,39 @@
+/** Starts jobs in the order they came, at most `limit` at once; an exclusive one waits for the rest and holds up those behind it. */
+export interface Pool {
+  add(job: { readonly exclusive: boolean; start(): Promise<void> }): void
+  /** Forgets the jobs that have not started. */
+  clear(): void
+}
+
+type Job = Parameters<Pool['add']>[0]
+
+export function createPool(limit: number): Pool {
+  const waiting: Job[] = []
+  let running = 0
+  let alone = false
+
+  function startNext() {
+    for (;;) {
+      const next = waiting[0]
+      if (!next || alone || running >= limit || (next.exclusive && running > 0)) return
+      waiting.shift()
+      running++
+      alone = next.exclusive
+      void next.start().then(() => {
+        running--
+        alone = false
+        startNext()
+      })
+    }
+  }
+
+  return {
+    add(job) {
+      waiting.push(job)
+      startNext()
+    },
+    clear() {
+      waiting.length = 0
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import type { JsonObject, ToolCallEvent } from '../protocol/index.ts'
+import { messageOf, toJson } from '../protocol/index.ts'
+import { andThen } from './and-then.ts'
+import { closest } from './closest.ts'
+import type { Tool } from './tool.ts'
+
+/** A call as a hook sees it. */
+export interface HookCall<Context = unknown> {
+  readonly callId: string
+  readonly runId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly context: Context
+}
+
+/** `block` answers the call with a reason instead of running it; `input` replaces what the model wrote, and is checked like it. */
+export type BeforeCall<Context = unknown> = (
+  call: HookCall<Context>,
+) => Verdict | undefined | void | Promise<Verdict | undefined | void>
+
+export type Verdict = { readonly block: string } | { readonly input: JsonObject }
+
+/** Ready to run with `value`, which came out of the tool's schema; or not to be run, and why. */
+export type Prepared =
+  | { readonly type: 'ready'; readonly tool: Tool; readonly input: JsonObject; readonly value: unknown }
+  | { readonly type: 'refused'; readonly reason: string; readonly failure: boolean }
+
+/**
+ * Everything between a closed call and the decision whether it may run. Never rejects, and is synchronous where schema and
+ * hook are: a tool then starts in the very turn in which its call closed.
+ */
+export function prepareCall<Context>(
+  call: ToolCallEvent,
+  {
+    tools,
+    beforeCall,
+    runId,
+    context,
+  }: {
+    tools: ReadonlyMap<string, Tool>
+    beforeCall: BeforeCall<Context> | undefined
+    runId: string
+    context: Context
+  },
+): Prepared | Promise<Prepared> {
+  const { callId, name, input } = call
+  if (call.problem !== undefined)
+    return failure(
+      `Not run: ${call.problem}. Call the tool again with complete arguments, as one JSON object.`,
+    )
+  const tool = tools.get(name)
+  if (!tool) return failure(unknownTool(name, [...tools.keys()]))
+  return andThen(checkInput(tool, input), (prepared) => {
+    if (prepared.type === 'refused' || !beforeCall) return prepared
+    return askHook(() => beforeCall({ callId, runId, name, input, context }), prepared)
+  })
+}
+
+/** Holds input against the tool's schema. */
+export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Prepared> {
+  return andThen(tool.schema.check(input), (checked): Prepared => {
+    if (!checked.issues) return { type: 'ready', tool, input, value: checked.value }
+    const list = checked.issues.slice(0, 20).map((issue) => `- ${issue}`)
+    return failure(
+      `Not run: the arguments do not fit the schema of '${tool.name}'. Correct them and call it again.\n${list.join('\n')}`,
+    )
+  })
+}
+
+async function askHook(
+  hook: () => ReturnType<BeforeCall>,
+  prepared: Extract<Prepared, { type: 'ready' }>,
+): Promise<Prepared> {
+  try {
+    const verdict = await hook()
+    if (!verdict) return prepared
+    if ('block' in verdict) return { type: 'refused', reason: `Not run: ${verdict.block}`, failure: false }
+    return await checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
+  } catch (error) {
+    // Fail closed: a hook that guards something must not let a call through by breaking.
+    return failure(`Not run: the check before this call failed (${messageOf(error)}).`)
+  }
+}
+
+function failure(reason: string): Prepared {
+  return { type: 'refused', reason, failure: true }
+}
+
+function unknownTool(name: string, names: readonly string[]): string {
+  if (names.length === 0) return `There is no tool named '${name}', nor any other: answer without tools.`
+  const like = closest(name, names)
+  const suggestion = like ? ` Did you mean '${like}'?` : ''
+  return `There is no tool named '${name}'.${suggestion} Available: ${names.slice(0, 50).join(', ')}.`
+}

@@ -1,0 +1,312 @@
+import type {
+  ApprovalEvent,
+  Clock,
+  JsonObject,
+  RunEvent,
+  ToolCallEvent,
+  ToolResultPart,
+} from '../protocol/index.ts'
+import { messageOf, toJson } from '../protocol/index.ts'
+import { andThen } from './and-then.ts'
+import { cutParts, toParts } from './content.ts'
+import type { Executing, Execution } from './execute.ts'
+import { executeCall } from './execute.ts'
+import { createPool } from './pool.ts'
+import type { BeforeCall, HookCall, Prepared } from './prepare.ts'
+import { checkInput, prepareCall } from './prepare.ts'
+import type { RepeatGuard } from './repeats.ts'
+import type { Tool } from './tool.ts'
+
+/** `output` (anything a tool may return) replaces the result of a call that ran. */
+export type AfterCall<Context = unknown> = (
+  call: HookCall<Context>,
+  result: { readonly output: readonly ToolResultPart[]; readonly isError: boolean; readonly ms: number },
+) => Replacement | undefined | void | Promise<Replacement | undefined | void>
+
+export interface Replacement {
+  readonly output: unknown
+  readonly isError?: boolean
+}
+
+export interface RuntimeOptions<Context> {
+  readonly emit: (event: RunEvent) => void
+  readonly clock: Clock
+  readonly runId: string
+  /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
+  readonly originId: string
+  readonly context: Context
+  readonly concurrency: number
+  readonly timeoutMs: number
+  readonly maxResultChars: number
+  readonly repeats: RepeatGuard | undefined
+  readonly beforeCall: BeforeCall<Context> | undefined
+  readonly afterCall: AfterCall<Context> | undefined
+  /** Told of each call that went wrong: not runnable, thrown, or out of time. */
+  readonly onFailure: (name: string, reason: string) => void
+}
+
+/** A call to deal with, and what the log already knows of it. */
+export interface CallOrder {
+  readonly call: ToolCallEvent
+  /** The tools of the round in which the call was made. */
+  readonly tools: ReadonlyMap<string, Tool>
+  /** Which run of this call it would be; 1 if it has never started. */
+  readonly attempt: number
+  /** A person's decision, if it needed one. */
+  readonly decision?: ApprovalEvent | undefined
+}
+
+/**
+ * Runs the calls of one run. Every call handed in gets exactly one `tool-result`, or an `approval-request` and none yet;
+ * nothing here throws.
+ */
+export interface ToolRuntime {
+  /** Deals with a call as soon as it may run; does not wait for it. */
+  submit(order: CallOrder): void
+  /** True if the call was submitted since the last `roundOver`. */
+  knows(callId: string): boolean
+  /** Answers a call without running it. `failure` counts it among those that went wrong. */
+  refuse(call: ToolCallEvent, reason: string, options?: { failure: boolean }): void
+  /** Resolves when every call that was submitted is answered or waits for a person. */
+  settled(): Promise<void>
+  /** True once a call submitted since the last `roundOver` has begun to run. */
+  readonly started: boolean
+  /** The model has stopped talking: what runs from now on does not overlap it. */
+  modelDone(): void
+  /** All calls of the round are dealt with, or it was retracted: drops those that have not started. */
+  roundOver(): void
+  /** Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. */
+  cancel(reason: string): void
+}
+
+interface Ticket {
+  readonly order: CallOrder
+  state: 'pending' | 'running' | 'asked' | 'closed'
+  startedAt: number
+  executing?: Executing
+}
+
+type Ready = Extract<Prepared, { type: 'ready' }>
+type Result = {
+  output: readonly ToolResultPart[]
+  isError: boolean
+  failure?: boolean
+  note?: string | undefined
+}
+
+export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
+  const { emit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
+  const pool = createPool(options.concurrency)
+  let tickets: Ticket[] = []
+  let started = false
+  let modelDoneAt: number | undefined
+  let waiters: (() => void)[] = []
+
+  const isBusy = () => tickets.some((ticket) => ticket.state === 'pending' || ticket.state === 'running')
+
+  function wake() {
+    if (isBusy()) return
+    for (const resolve of waiters) resolve()
+    waiters = []
+  }
+
+  function answer(ticket: Ticket, result: Result, shown = result.output) {
+    if (ticket.state === 'closed') return
+    const { callId, name } = ticket.order.call
+    const now = clock.now()
+    const ran = ticket.state === 'running'
+    ticket.state = 'closed'
+    emit({
+      type: 'tool-result',
+      callId,
+      name,
+      output: result.output,
+      ...(shown !== result.output && { shown }),
+      isError: result.isError,
+      ms: ran ? now - ticket.startedAt : 0,
+      overlapMs: ran ? Math.max(0, Math.min(now, modelDoneAt ?? now) - ticket.startedAt) : 0,
+    })
+    if (result.failure) options.onFailure(name, messageOfParts(result.output))
+    wake()
+  }
+
+  function answerText(ticket: Ticket, text: string, failure = false) {
+    answer(ticket, { output: [{ type: 'text', text }], isError: true, failure })
+  }
+
+  function consider(ticket: Ticket) {
+    const { order } = ticket
+    const { call, decision } = order
+    if (decision) return decided(ticket, decision)
+    void andThen(prepareCall(call, { tools: order.tools, beforeCall, runId, context }), (prepared) => {
+      if (ticket.state === 'closed') return
+      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.failure)
+      const refusal = prepared.tool.polling ? undefined : repeats?.refusal(call.name, prepared.input)
+      if (refusal) return answerText(ticket, refusal)
+      return askPerson(ticket, prepared)
+    })
+  }
+
+  function askPerson(ticket: Ticket, prepared: Ready) {
+    const { callId, name } = ticket.order.call
+    const { tool, input } = prepared
+    const fail = (error: unknown) =>
+      answerText(
+        ticket,
+        `Not run: whether it needs approval could not be decided (${messageOf(error)}).`,
+        true,
+      )
+    try {
+      const verdict = andThen(tool.approve(prepared.value, { callId, context }), (asks) => {
+        if (ticket.state === 'closed') return
+        if (!asks) return enqueue(ticket, prepared)
+        ticket.state = 'asked'
+        emit({
+          type: 'approval-request',
+          callId,
+          name,
+          input,
+          ...(typeof asks === 'string' && { reason: asks }),
+        })
+        wake()
+      })
+      if (verdict instanceof Promise) verdict.catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  function decided(ticket: Ticket, { approved, reason, input }: ApprovalEvent) {
+    const { call, tools } = ticket.order
+    if (!approved)
+      return answerText(ticket, `Not run: a person declined this call${reason ? `: ${reason}` : '.'}`)
+    const tool = tools.get(call.name)
+    if (!tool) return answerText(ticket, `Not run: there is no tool named '${call.name}' any more.`, true)
+    void andThen(checkInput(tool, input ?? call.input), (prepared) => {
+      if (ticket.state === 'closed') return
+      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.failure)
+      return enqueue(ticket, prepared)
+    })
+  }
+
+  function enqueue(ticket: Ticket, prepared: Ready) {
+    pool.add({ exclusive: prepared.tool.exclusive, start: () => run(ticket, prepared) })
+  }
+
+  async function run(ticket: Ticket, { tool, input, value }: Ready): Promise<void> {
+    if (ticket.state === 'closed') return
+    const { call, attempt } = ticket.order
+    const { callId } = call
+    const timeoutMs = tool.timeoutMs ?? options.timeoutMs
+    ticket.state = 'running'
+    ticket.startedAt = clock.now()
+    started = true
+    emit({ type: 'tool-start', callId, attempt, ...(input !== call.input && { input }) })
+    const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
+      if (ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
+    }
+    ticket.executing = executeCall(
+      tool,
+      value,
+      {
+        callId,
+        runId,
+        attempt,
+        context,
+        idempotencyKey: `${originId}:${callId}`,
+        progress: (data) => report({ data: toJson(data) }),
+        relay: (event) => report({ event }),
+      },
+      { clock, timeoutMs },
+    )
+    const execution = await ticket.executing.done
+    if (ticket.state !== 'running') return
+    const result = await finish(ticket, input, toResult(execution))
+    // The hook may have taken its time.
+    if (ticket.state !== 'running') return
+    const note = tool.polling ? undefined : repeats?.record(call.name, input, result.output)
+    const cut = cutParts(result.output, tool.maxResultChars ?? options.maxResultChars)
+    answer(ticket, result, note ? [...cut, { type: 'text', text: note }] : cut)
+  }
+
+  async function finish(ticket: Ticket, input: JsonObject, result: Result): Promise<Result> {
+    if (!afterCall) return result
+    const { callId, name } = ticket.order.call
+    const { output, isError } = result
+    try {
+      const ms = clock.now() - ticket.startedAt
+      const replaced = await afterCall({ callId, runId, name, input, context }, { output, isError, ms })
+      return replaced ? { output: toParts(replaced.output), isError: replaced.isError ?? isError } : result
+    } catch (error) {
+      // Fail closed: the hook may be there to take secrets out.
+      return failed(
+        `The tool ran, but its result cannot be shown: the check after it failed (${messageOf(error)}).`,
+      )
+    }
+  }
+
+  function stopAll(reason: string) {
+    pool.clear()
+    for (const ticket of tickets) {
+      answerText(ticket, reason)
+      ticket.executing?.abandon(new DOMException(reason, 'AbortError'))
+    }
+  }
+
+  return {
+    submit(order) {
+      const ticket: Ticket = { order, state: 'pending', startedAt: 0 }
+      tickets.push(ticket)
+      consider(ticket)
+    },
+    knows: (callId) => tickets.some((ticket) => ticket.order.call.callId === callId),
+    refuse(call, reason, { failure } = { failure: false }) {
+      answerText(
+        { order: { call, tools: new Map(), attempt: 1 }, state: 'pending', startedAt: 0 },
+        reason,
+        failure,
+      )
+    },
+    settled: () => (isBusy() ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve()),
+    get started() {
+      return started
+    },
+    modelDone() {
+      modelDoneAt = clock.now()
+    },
+    roundOver() {
+      pool.clear()
+      for (const ticket of tickets) ticket.state = 'closed'
+      tickets = []
+      started = false
+      modelDoneAt = undefined
+      wake()
+    },
+    cancel: stopAll,
+  }
+}
+
+function toResult(execution: Execution): Result {
+  switch (execution.type) {
+    case 'returned':
+      try {
+        return { output: toParts(execution.value), isError: false }
+      } catch (error) {
+        return failed(`The tool failed: ${messageOf(error)}`)
+      }
+    case 'threw':
+      return failed(`The tool failed: ${messageOf(execution.error)}`)
+    case 'timed-out':
+      return failed(`The tool did not finish within ${execution.timeoutMs} ms and was stopped.`)
+    case 'abandoned':
+      return failed('The tool was stopped.')
+  }
+}
+
+function failed(text: string): Result {
+  return { output: [{ type: 'text', text }], isError: true, failure: true }
+}
+
+function messageOfParts(parts: readonly ToolResultPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
+}

@@ -1,0 +1,144 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { JsonObject, JsonValue, RunEvent, ToolSpec } from '../protocol/index.ts'
+import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
+import type { CompiledSchema, InferValue, JsonSchema, Schema } from './schema.ts'
+import { compileSchema } from './schema.ts'
+
+/** What a running tool is given beside its input. */
+export interface ToolContext<Context = unknown> {
+  /** Aborted when the run is cancelled or the call's time is up; nobody waits for the tool after that. */
+  readonly signal: AbortSignal
+  readonly callId: string
+  readonly runId: string
+  /** The same for every attempt at this call, also in another process: hand it to whatever must not happen twice. */
+  readonly idempotencyKey: string
+  /** 1, or more when a call in flight at a crash is run again. */
+  readonly attempt: number
+  /** Tells listeners how far it is. The data must be JSON. */
+  progress(data: JsonValue): void
+  /** Passes on an event of a run that this tool itself has started. */
+  relay(event: RunEvent): void
+  /** What the caller of `agent.stream(input, { context })` passed in. */
+  readonly context: Context
+}
+
+/** The input while it is still being written: any part may be missing, strings may be unfinished. */
+export type Partially<T> = T extends readonly (infer Item)[]
+  ? Partially<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: Partially<T[Key]> }
+    : T
+
+/** `true` or a reason asks a person first. */
+type Approve<Input, Context> = (
+  input: Input,
+  context: { readonly callId: string; readonly context: Context },
+) => boolean | string | Promise<boolean | string>
+
+export interface ToolOptions<S extends Schema, Context> {
+  /** Letters, digits, `_` and `-`, at most 64. */
+  readonly name: string
+  /** What it does and when to use it, for the model. */
+  readonly description: string
+  readonly input: S
+  /**
+   * Does the work. Returns text, JSON or `toolContent(…)`; what it throws is told to the model. As an async generator it
+   * yields progress and returns its result.
+   */
+  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
+  /** How long it may run; the agent's `toolTimeoutMs` if absent, no limit if `Infinity`. */
+  readonly timeoutMs?: number
+  /** Never beside another call of the same run. */
+  readonly exclusive?: boolean
+  /** `safe`: a call in flight at a crash may simply be run again. Otherwise the model is told that its fate is unknown. */
+  readonly repeat?: 'safe' | 'never'
+  /** Asks a person before it runs: the run ends as `suspended` and is resumed with the decision. */
+  readonly approve?: boolean | Approve<InferValue<S>, Context>
+  /** Called while the arguments arrive, with a live view of what is known (copy it to keep it). Must not block. */
+  readonly onInput?: (partial: Partially<InferValue<S>>, context: { readonly callId: string }) => void
+  /** How much of the result the model is shown; the agent's `maxResultChars` if absent. */
+  readonly maxResultChars?: number
+  /** Being called again and again with the same result is what this tool is for. */
+  readonly polling?: boolean
+}
+
+/** A tool as an agent uses it. Made by `tool()`; nothing in it changes. */
+export interface Tool<Context = any> extends ToolSpec {
+  readonly schema: CompiledSchema
+  readonly timeoutMs: number | undefined
+  readonly exclusive: boolean
+  readonly repeat: 'safe' | 'never'
+  readonly approve: (
+    input: unknown,
+    context: { callId: string; context: Context },
+  ) => ReturnType<Approve<unknown, unknown>>
+  readonly onInput: ((partial: never, context: { callId: string }) => void) | undefined
+  readonly maxResultChars: number | undefined
+  readonly polling: boolean
+  // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
+  readonly run: (input: never, context: ToolContext<Context>) => unknown
+}
+
+/** Defines a tool. Throws `invalid_input` if the definition cannot be used. */
+export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context = unknown>(
+  options: ToolOptions<S, Context>,
+): Tool<Context> {
+  const op = 'tool'
+  if (!isObject(options)) throw invalidInput(op, `tool() takes one object of options, not ${kindOf(options)}`)
+  const {
+    name,
+    description,
+    input,
+    run,
+    timeoutMs,
+    exclusive,
+    repeat,
+    approve,
+    onInput,
+    maxResultChars,
+    polling,
+  } = options
+  const fail = (problem: string): never => {
+    throw invalidInput(op, `tool ${JSON.stringify(name)}: ${problem}`)
+  }
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
+    fail('its name must be 1 to 64 letters, digits, _ or -, as every provider accepts')
+  if (typeof description !== 'string' || !description.trim())
+    fail('it needs a description: the model chooses by it')
+  if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) fail('timeoutMs must be a positive number of milliseconds')
+  if (maxResultChars !== undefined && !(maxResultChars > 0)) fail('maxResultChars must be a positive number')
+  if (repeat !== undefined && repeat !== 'safe' && repeat !== 'never')
+    fail("repeat must be 'safe' or 'never'")
+  if (approve !== undefined && typeof approve !== 'boolean' && typeof approve !== 'function')
+    fail('approve must be true, false or a function of the input')
+  if (onInput !== undefined && typeof onInput !== 'function') fail('onInput must be a function')
+
+  const schema = compileSchema(input, { op, what: `the input of tool '${name}'` })
+  return {
+    name,
+    description,
+    inputSchema: asObjectSchema(schema.jsonSchema, fail),
+    schema,
+    run: run as Tool<Context>['run'],
+    timeoutMs,
+    exclusive: exclusive ?? false,
+    repeat: repeat ?? 'never',
+    approve: typeof approve === 'function' ? (approve as Tool<Context>['approve']) : () => approve ?? false,
+    onInput: onInput as Tool['onInput'],
+    maxResultChars,
+    polling: polling ?? false,
+  }
+}
+
+/** Every provider wants an object at the top; a schema that leaves the type out means one. */
+function asObjectSchema(jsonSchema: JsonObject, fail: (problem: string) => never): JsonObject {
+  const { type } = jsonSchema
+  if (type === 'object') return jsonSchema
+  const combined = ['anyOf', 'oneOf', 'allOf', '$ref', 'enum', 'const', 'not'].find(
+    (keyword) => keyword in jsonSchema,
+  )
+  if (type === undefined && !combined) return { type: 'object', ...jsonSchema }
+  const found = type === undefined ? `'${combined}'` : `type ${JSON.stringify(type)}`
+  return fail(`its input must be an object at the top, not ${found}: wrap it, as in { value: … }`)
+}

@@ -1,0 +1,87 @@
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, sep } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { linkFaults } from './links.ts'
+import { plainEnv, run, typeCheck } from './processes.ts'
+import { root } from './root.ts'
+import {
+  blockFaults,
+  diagnosticsInDocs,
+  fileOf,
+  programsOf,
+  tidy,
+  withoutStrippingWarning,
+} from './snippets.ts'
+
+const docs = readDocs()
+const programs = [...docs].flatMap(([doc, source]) => programsOf(doc, source))
+
+// Inside the project, so that `millrace` resolves to this package and the rest to what is installed here.
+const folder = join(root, '.cache', 'snippets')
+
+test('README.md shows the library at work', () => {
+  expect(
+    programs.filter(({ doc }) => doc === 'README.md'),
+    'README.md has a block opened with ```ts',
+  ).not.toEqual([])
+})
+
+describe('programs', () => {
+  beforeAll(() => {
+    if (!existsSync(join(root, 'dist', 'index.js')))
+      throw new Error('there is no dist/index.js: run npm run build')
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    for (const program of programs) writeFileSync(join(folder, fileOf(program)), program.code)
+    const config = {
+      extends: '../../tsconfig.json',
+      // Two programs may use the same names, also if one of them imports nothing.
+      compilerOptions: { moduleDetection: 'force' },
+      include: ['./*.ts'],
+    }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  })
+
+  test.runIf(programs.length > 0)('all of them fit the types', async () => {
+    const { exit, stdout, stderr } = await typeCheck(folder)
+    expect(diagnosticsInDocs(stdout + stderr, programs)).toEqual([])
+    expect(exit).toBe(0)
+  })
+
+  for (const program of programs) {
+    test(`${program.doc}:${program.line} runs`, async () => {
+      // A program that writes files writes them here, where no other finds them.
+      const cwd = await mkdtemp(join(tmpdir(), 'millrace-snippet-'))
+      try {
+        const { exit, stdout, stderr } = await run(process.execPath, [join(folder, fileOf(program))], {
+          cwd,
+          env: plainEnv(),
+          limitMs: 30_000,
+        })
+        expect({ exit, stderr: withoutStrippingWarning(stderr) }).toEqual({ exit: 0, stderr: '' })
+        if (program.expected !== undefined) expect(tidy(stdout)).toBe(program.expected)
+      } finally {
+        await rm(cwd, { recursive: true, force: true })
+      }
+    })
+  }
+})
+
+describe.each([...docs.keys()])('%s', (doc) => {
+  test('has sound blocks', () => {
+    expect(blockFaults(doc, docs.get(doc) ?? '')).toEqual([])
+  })
+
+  test('links to what exists', () => {
+    expect(linkFaults(doc, docs, (path) => existsSync(join(root, path)))).toEqual([])
+  })
+})
+
+function readDocs(): ReadonlyMap<string, string> {
+  const paths = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md'], { cwd: root }).sort()
+  return new Map(
+    paths.map((path) => [path.split(sep).join('/'), readFileSync(join(root, path), 'utf8')] as const),
+  )
+}

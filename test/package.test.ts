@@ -1,0 +1,186 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join, sep } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plainEnv, run, typeCheck } from './processes.ts'
+import { root } from './root.ts'
+
+interface Manifest {
+  readonly type?: string
+  readonly license?: string
+  readonly engines?: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, Target>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+/** A path, or one for each condition. */
+type Target = string | { readonly [condition: string]: Target }
+
+const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** The subpaths that are modules, as a user names them. */
+const modules = Object.keys(manifest.exports)
+  .filter((subpath) => !subpath.endsWith('.json'))
+  .map((subpath) => subpath.replace(/^\./, 'millrace'))
+
+describe('the packed package', () => {
+  let folder: string
+  let installed: string
+  let consumer: string
+  let files: string[]
+
+  beforeAll(async () => {
+    if (!existsSync(join(root, 'dist', 'index.js')))
+      throw new Error('there is no dist/index.js: run npm run build')
+    folder = await mkdtemp(join(tmpdir(), 'millrace-package-'))
+    installed = join(folder, 'node_modules', 'millrace')
+    consumer = join(folder, 'consumer')
+    await mkdir(installed, { recursive: true })
+    await mkdir(consumer)
+
+    await succeed('npm', ['pack', '--offline', '--ignore-scripts', '--pack-destination', folder], root)
+    const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+    await succeed('tar', ['-xzf', join(folder, tarball), '--strip-components=1', '-C', installed], folder)
+    files = readdirSync(installed, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) =>
+        join(entry.parentPath, entry.name)
+          .slice(installed.length + 1)
+          .split(sep)
+          .join('/'),
+      )
+
+    // Only what the package declares lies where the package finds it: an import of anything else fails here.
+    const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
+    for (const name of Object.keys(declared)) await link(name, folder)
+    for (const name of ['zod', '@types/node']) await link(name, consumer)
+  })
+
+  afterAll(async () => {
+    if (folder) await rm(folder, { recursive: true, force: true })
+  })
+
+  test('holds every file that its exports name', () => {
+    const named = Object.values(manifest.exports).flatMap(pathsOf)
+    expect(named.filter((path) => !files.includes(path.replace(/^\.\//, '')))).toEqual([])
+  })
+
+  test('holds its license and what a user reads, and no tests', () => {
+    expect(['LICENSE', 'README.md', 'CHANGELOG.md'].filter((path) => !files.includes(path))).toEqual([])
+    expect(files.filter((path) => /(^|\/)tests?\/|\.test(-kit)?\./.test(path))).toEqual([])
+  })
+
+  test('names no path of the machine that made it', () => {
+    const faults = files.flatMap((path) => {
+      const found = machinePath.exec(readFileSync(join(installed, path), 'utf8'))
+      return found ? [`${path}: ${found[0]}`] : []
+    })
+    expect(faults).toEqual([])
+  })
+
+  test.each(modules)('%s is imported by Node and exports something', async (name) => {
+    const program = `console.log(Object.keys(await import(${JSON.stringify(name)})).length)`
+    const args = ['--input-type=module', '--eval', program]
+    const { exit, stdout, stderr } = await run(process.execPath, args, { cwd: consumer, env: plainEnv() })
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+    expect(Number(stdout)).toBeGreaterThan(0)
+  })
+
+  test('has types for every module, none of them `any`, that pass without skipLibCheck', async () => {
+    const project = await writeProject('sound', [
+      'type IsAny<T> = 0 extends 1 & T ? true : false',
+      'type AnyIn<T> = { [K in keyof T]: IsAny<T[K]> extends true ? K : never }[keyof T]',
+      "type Loose<T> = [AnyIn<T>] extends [never] ? 'nothing' : AnyIn<T>",
+      ...modules.map((_, index) => `export const isAny${index}: Loose<typeof m${index}> = 'nothing'`),
+    ])
+    const { exit, stdout } = await typeCheck(project)
+    expect(stdout).toBe('')
+    expect(exit).toBe(0)
+  })
+
+  test('has types that catch a mistake in the use of every module', async () => {
+    const project = await writeProject(
+      'mistaken',
+      modules.map((_, index) => `m${index}.thereIsNoSuchExport()`),
+    )
+    const { exit, stdout } = await typeCheck(project)
+    const reported = modules.filter((_, index) => stdout.includes(`(${modules.length + 1 + index},`))
+    expect(reported).toEqual(modules)
+    expect(stdout.match(/error TS\d+/g)).toEqual(modules.map(() => 'error TS2339'))
+    expect(exit).not.toBe(0)
+  })
+
+  /** A project of the consumer with one program, which begins with an import of every module, one on a line. */
+  async function writeProject(name: string, lines: readonly string[]): Promise<string> {
+    const project = join(consumer, name)
+    const options = { module: 'nodenext', strict: true, skipLibCheck: false, noEmit: true, types: [] }
+    const imports = modules.map((module, index) => `import * as m${index} from '${module}'`)
+    await mkdir(project)
+    await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }))
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }))
+    await writeFile(join(project, 'main.ts'), [...imports, ...lines].join('\n'))
+    return project
+  }
+})
+
+describe('package.json', () => {
+  test('says what the package is and where it runs', () => {
+    const { type, license, engines } = manifest
+    expect({ type, license, node: engines?.node }).toEqual({
+      type: 'module',
+      license: 'Apache-2.0',
+      node: '>=22.13',
+    })
+  })
+})
+
+describe('package-lock.json', () => {
+  const text = readFileSync(join(root, 'package-lock.json'), 'utf8')
+
+  test('names no registry, so that it installs from any', () => {
+    expect(addressesIn(JSON.parse(text))).toEqual([])
+    expect(text).not.toMatch(/registry\.|npmjs|yarnpkg/)
+  })
+})
+
+async function succeed(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const { exit, stderr } = await run(command, args, { cwd })
+  if (exit !== 0) throw new Error(`${command} ${args.join(' ')}: ${exit}\n${stderr}`)
+}
+
+async function link(name: string, into: string): Promise<void> {
+  const place = join(into, 'node_modules', name)
+  await mkdir(dirname(place), { recursive: true })
+  await symlink(join(root, 'node_modules', name), place, 'junction')
+}
+
+function pathsOf(target: Target): string[] {
+  return typeof target === 'string' ? [target] : Object.values(target).flatMap(pathsOf)
+}
+
+/** Every address in a lockfile but those that its packages give for themselves. */
+function addressesIn(value: unknown, key = ''): string[] {
+  if (typeof value === 'string') return value.includes('://') ? [`${key}: ${value}`] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value)
+    .filter(([name]) => name !== 'funding' && name !== 'deprecated')
+    .flatMap(([name, inner]) => addressesIn(inner, name))
+}
+
+/** The checkout, the folder it lies in, the home of whoever packed, and any home at all. */
+const machinePath = machinePathPattern()
+
+function machinePathPattern(): RegExp {
+  // Too common to tell a machine by: the top of the file system, and the place for temporary files.
+  const common = [dirname(sep), tmpdir()]
+  const places = [root, dirname(root), homedir()].filter((place) => !common.includes(place))
+  const alternatives = [
+    ...places.map((place) => place.replace(/[^\w/]/g, '\\$&')),
+    '/home/\\w+',
+    '/Users/\\w+',
+    '[A-Z]:\\\\Users',
+  ]
+  return new RegExp(`(?<![\\w.~-])(${alternatives.join('|')})(?=[\\\\/])`)
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+
+interface Ended {
+  /** The exit code, or why there is none. */
+  readonly exit: number | string
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface RunOptions {
+  readonly cwd: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly limitMs?: number
+}
+
+/** Runs a program to its end with nothing on its stdin. Never rejects: how it ended is in `exit`. */
+export function run(
+  command: string,
+  args: readonly string[],
+  { cwd, env = process.env, limitMs = 100_000 }: RunOptions,
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd, env, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const
+    const child = execFile(command, args, options, (error, stdout, stderr) => {
+      resolve({ exit: error ? exitOf(error, limitMs) : 0, stdout, stderr })
+    })
+    child.stdin?.end()
+  })
+}
+
+function exitOf(
+  error: { code?: unknown; killed?: boolean; message: string },
+  limitMs: number,
+): number | string {
+  if (error.killed) return `killed after ${limitMs} ms`
+  return typeof error.code === 'number' ? error.code : error.message
+}
+
+/** What a stranger's shell has: no keys of ours, and nothing of vitest's. */
+export function plainEnv(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env
+  return { PATH, HOME, TMPDIR }
+}
+
+/** Type-checks a folder by its tsconfig.json. Diagnostics are on stdout, one per line, paths relative to the folder. */
+export function typeCheck(folder: string): Promise<Ended> {
+  const tsc = createRequire(import.meta.url)
+    .resolve('typescript/package.json')
+    .replace(/package\.json$/, 'bin/tsc')
+  return run(process.execPath, [tsc, '--project', folder, '--pretty', 'false'], { cwd: folder })
+}
