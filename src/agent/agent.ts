@@ -1,4 +1,4 @@
-import type { RunEvent } from '../protocol/index.ts'
+import type { Model, RunEvent } from '../protocol/index.ts'
 import type { Schema, Tool } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
@@ -10,9 +10,11 @@ import { startLoop } from './loop.ts'
 import type { AgentOptions, OutputOf, RunOptions } from './options.ts'
 import { checkAgentOptions, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
-import { planCalls } from './plan.ts'
+import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult } from './run.ts'
-import { openRun, toApproval, watch } from './run.ts'
+import { openRun, toApproval } from './run.ts'
+
+type ResumeOptions<Context> = RunOptions<Context> & { readonly decisions?: readonly Decision[] }
 
 /** The options of a run; not optional where the agent's tools need a context. */
 type Options<Context, More = unknown> = unknown extends Context
@@ -50,76 +52,94 @@ export function agent<Context = unknown, const Output extends Schema | undefined
   function begin(
     op: string,
     run: RunOptions<Context>,
-    prepare: (options: LoopOptions<Context>) => LoopStart,
-    planOnly = false,
-  ): { loop: Loop; runId: string; options: LoopOptions<Context> } {
+    startFrom: (options: LoopOptions<Context>) => LoopStart,
+    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay'> = { planOnly: false },
+  ) {
     checked ??= checkAgentOptions(options as AgentOptions<Context>, op)
-    const merged = mergeRunOptions(checked, run, { op, planOnly })
+    const merged = { ...mergeRunOptions(checked, run, op), ...more }
     const runId = `run_${crypto.randomUUID()}`
-    const loop = startLoop(runId, prepare(merged), merged)
+    const loop = startLoop(runId, startFrom(merged), merged)
     if (run.signal) cancelWith(run.signal, loop)
     return { loop, runId, options: merged }
   }
 
-  function beginFromInput(op: string, input: AgentInput, run: RunOptions<Context>, planOnly = false) {
-    return begin(op, run, ({ models: [model] }) => readInput(input, { op, model: model as never }), planOnly)
+  function fromInput(op: string, input: AgentInput) {
+    return ({ models }: LoopOptions<Context>) => readInput(input, { op, model: models[0] as Model })
   }
 
+  function fromLog(op: string, events: readonly RunEvent[], decisions: readonly Decision[]) {
+    return ({ tools }: LoopOptions<Context>) => {
+      const { log, state } = readLog(events, op)
+      return { log, decisions: checkDecisions(decisions, state, tools, op).map(toApproval) }
+    }
+  }
+
+  /** `before` is the log that this run goes on from. */
   function open(
-    { loop, runId, options: { models } }: ReturnType<typeof begin>,
+    { loop, runId, options }: ReturnType<typeof begin>,
     run: RunOptions<Context>,
-    before: readonly RunEvent[],
+    before: readonly RunEvent[] = [],
   ): Run<Answer> {
     return openRun<Answer>(loop, {
       id: runId,
-      model: models[0] as never,
-      resume: (log, decisions) => resume('run.resume', [...before, ...log], { ...run, decisions }),
+      model: options.models[0] as Model,
+      resume(events, decisions) {
+        const op = 'run.resume'
+        const log = [...before, ...events]
+        return open(begin(op, run, fromLog(op, log, decisions)), run, log)
+      },
     })
   }
 
   function stream(input: AgentInput, run: RunOptions<Context> = {}): Run<Answer> {
-    return open(beginFromInput('agent.stream', input, run), run, [])
-  }
-
-  function resume(
-    op: string,
-    events: readonly RunEvent[],
-    { decisions = [], ...run }: RunOptions<Context> & { decisions?: readonly Decision[] },
-  ): Run<Answer> {
-    const begun = begin(op, run as RunOptions<Context>, ({ tools }) => {
-      const { log, state } = readLog(events, op)
-      return { log, decisions: checkDecisions(decisions, state, tools, op).map(toApproval) }
-    })
-    return open(begun, run as RunOptions<Context>, events)
+    const op = 'agent.stream'
+    return open(begin(op, run, fromInput(op, input)), run)
   }
 
   return {
     name,
     stream,
     async run(input: AgentInput, run: RunOptions<Context> = {}) {
-      const result = await open(beginFromInput('agent.run', input, run), run, []).result
+      const op = 'agent.run'
+      const result = await open(begin(op, run, fromInput(op, input)), run).result
       if (result.outcome === 'failed') throw result.error
       return result
     },
     plan(input: AgentInput, run: RunOptions<Context> = {}): Plan {
-      const { loop, runId, options } = beginFromInput('agent.plan', input, run, true)
-      const { result } = openRun<undefined>(loop, {
-        id: runId,
-        model: options.models[0] as never,
-        resume: () => undefined as never,
-      })
-      return {
-        ...watch(loop, runId),
-        result: result.then(async (result) => ({ ...result, calls: await planCalls(loop, options) })),
-      }
+      const op = 'agent.plan'
+      return openPlan(begin(op, run, fromInput(op, input), { planOnly: true }))
     },
-    resume: (events: readonly RunEvent[], run = {}) => resume('agent.resume', events, run),
-    asTool: (toolOptions: AsToolOptions) =>
-      agentTool<Context>((prompt, { signal, context }) => stream(prompt, { signal, context }), {
-        name,
-        ...toolOptions,
-      }),
+    resume(events: readonly RunEvent[], { decisions = [], ...run }: ResumeOptions<Context> = {}) {
+      const op = 'agent.resume'
+      return open(
+        begin(op, run as RunOptions<Context>, fromLog(op, events, decisions)),
+        run as RunOptions<Context>,
+        events,
+      )
+    },
+    asTool(toolOptions: AsToolOptions) {
+      const op = 'agent.asTool'
+      return agentTool<Context>(
+        (prompt, { signal, context, relay, resumed }) => {
+          const run = { signal, context }
+          const from = resumed
+            ? fromLog(op, unfinished(resumed.events), resumed.decisions)
+            : fromInput(op, prompt)
+          return open(begin(op, run, from, { planOnly: false, relay }), run)
+        },
+        { name, ...toolOptions },
+      )
+    },
   } as Agent<Context, Answer>
+}
+
+/**
+ * The log of a sub-agent without its end, unless it waits for a person: if the caller's process died between that end and the
+ * call's result, ending it once more is how the result is found.
+ */
+function unfinished(events: readonly RunEvent[]): readonly RunEvent[] {
+  const last = events.at(-1)
+  return last?.type === 'run-end' && last.outcome !== 'suspended' ? events.slice(0, -1) : events
 }
 
 /** Cancels the run when the caller's signal says so; does not hold on to the signal after that. */

@@ -1,7 +1,6 @@
-import type { JsonObject, RunEvent } from '../protocol/index.ts'
-import { MillraceError } from '../protocol/index.ts'
+import type { JsonObject } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext } from '../tools/index.ts'
-import { tool } from '../tools/index.ts'
+import { Pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
 
 export interface AsToolOptions {
@@ -37,16 +36,11 @@ export function agentTool<Context>(
     description,
     input: promptSchema,
     timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
+    // Its own log stands in the caller's, so it goes on from there and repeats nothing.
+    repeat: 'safe',
     run: async ({ prompt }, context: ToolContext<Context>) => {
-      const run = start(prompt, context)
-      for await (const event of run) context.relay(event as RunEvent)
-      const { outcome, output, text, approvals, error } = await run.result
-      if (outcome === 'suspended')
-        throw new MillraceError({
-          op: 'agent.asTool',
-          code: 'tool_failed',
-          message: `the agent '${name}' needs a person's approval for ${approvals.map((call) => call.name).join(', ')}, which cannot be given inside a tool`,
-        })
+      const { outcome, output, text, approvals, error } = await start(prompt, context).result
+      if (outcome === 'suspended') return new Pending(approvals)
       if (error) throw error
       return output === undefined ? text : output
     },

@@ -2,6 +2,7 @@ import { invalidInput, isObject, toJson } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import type { Decision } from './run.ts'
 import type { RunState } from './state.ts'
+import { openRequests } from './state.ts'
 
 /** Holds decisions against the calls that wait for one. Throws `invalid_input`, before anything is run. */
 export function checkDecisions(
@@ -10,8 +11,8 @@ export function checkDecisions(
   tools: readonly Tool[],
   op: string,
 ): Decision[] {
-  const open = [...state.calls.values()].filter((call) => call.request && !call.decision && !call.result)
-  const waiting = open.map(({ call }) => `'${call.callId}' (${call.name})`).join(', ')
+  const open = openRequests(state)
+  const waiting = open.map(({ callId, name }) => `'${callId}' (${name})`).join(', ')
   const fail = (problem: string): never => {
     throw invalidInput(op, `${problem}; waiting for a decision: ${waiting || 'none'}`)
   }
@@ -23,18 +24,19 @@ export function checkDecisions(
     if (!isObject(decision) || typeof decision.callId !== 'string' || typeof decision.approved !== 'boolean')
       return fail('a decision must be { callId, approved: true | false, reason?, input? }')
     const { callId, approved, reason, input } = decision
-    const call = open.find((call) => call.call.callId === callId)?.call
-    if (!call) return fail(`no call '${callId}' waits for a decision`)
+    const request = open.find((request) => request.callId === callId)
+    if (!request) return fail(`no call '${callId}' waits for a decision`)
     if (decided.has(callId)) fail(`the call '${callId}' is decided twice`)
     decided.add(callId)
     if (reason !== undefined && typeof reason !== 'string') fail('the reason of a decision must be text')
     if (input === undefined) return { callId, approved, ...(typeof reason === 'string' && { reason }) }
     if (!isObject(input)) return fail(`the changed input for '${callId}' must be an object`)
-    const checked = tools.find((tool) => tool.name === call.name)?.schema.check(input)
-    // A schema that checks asynchronously is asked when the call runs, and the model told.
+    // A call inside a sub-agent, or with a schema that checks asynchronously, is checked when it runs, and the model told.
+    const own = state.calls.has(callId) ? tools.find((tool) => tool.name === request.name) : undefined
+    const checked = own?.schema.check(input)
     if (checked && !(checked instanceof Promise) && checked.issues)
       fail(
-        `the changed input for '${callId}' does not fit the schema of '${call.name}': ${checked.issues.join('; ')}`,
+        `the changed input for '${callId}' does not fit the schema of '${request.name}': ${checked.issues.join('; ')}`,
       )
     return {
       callId,

@@ -66,7 +66,8 @@ export function generate({
     cancelTimer = clock.after(ms, () => {
       const limit = firstAt === undefined ? firstEventMs : idleMs
       const left = limit - (clock.now() - latestAt)
-      if (left > 0) return watch(left)
+      // Less than a timer can tell apart is over: sums of fractions never quite reach the limit.
+      if (left >= 1) return watch(left)
       const silence = firstAt === undefined ? 'did not begin to answer' : 'fell silent'
       finish({ error: failure('timeout', `the model '${model.id}' ${silence} for ${limit} ms`) })
     })

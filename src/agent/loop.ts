@@ -23,7 +23,7 @@ import type { Retries, RetryOptions } from './retry.ts'
 import { retries } from './retry.ts'
 import { tellRound } from './round.ts'
 import type { RunState } from './state.ts'
-import { applyEvent, emptyState, mayRunTools, messagesOf, nextAction } from './state.ts'
+import { applyEvent, emptyState, isWaiting, mayRunTools, messagesOf, nextAction } from './state.ts'
 
 /** Everything one run needs, checked and with defaults filled in. */
 export interface LoopOptions<Context> {
@@ -52,7 +52,13 @@ export interface LoopOptions<Context> {
   readonly beforeCall: BeforeCall<Context> | undefined
   readonly afterCall: AfterCall<Context> | undefined
   readonly clock: Clock
+  /** For the run of a sub-agent: told of each event in the turn in which it happens. */
+  readonly relay?: ((event: RunEvent) => void) | undefined
 }
+
+/** What the model reads of a call that was running when its process died. */
+const unknownFate =
+  'This call was interrupted while it ran: whether it took effect is unknown, and it is not run again.'
 
 /** Where a run begins: a conversation to answer, or the log of a run to go on with. */
 export type LoopStart =
@@ -98,7 +104,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   }
 
   function emit(event: RunEvent) {
-    if (!over) log.push(event)
+    if (over) return
+    log.push(event)
+    options.relay?.(event)
   }
 
   emit({
@@ -285,15 +293,21 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   function takeUpCalls() {
     const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
     const reason = refusal()
-    for (const { call, attempts, request, decision, result } of state.calls.values()) {
-      if (result || runtime.knows(call.callId) || (request && !decision)) continue
-      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe')
-        runtime.refuse(
-          call,
-          'This call was interrupted while it ran: whether it took effect is unknown, and it is not run again.',
-        )
+    for (const known of [...state.calls.values()]) {
+      const { call, attempts, decisions, relayed, result } = known
+      if (result || runtime.knows(call.callId) || isWaiting(known)) continue
+      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe') runtime.refuse(call, unknownFate)
       else if (reason) runtime.refuse(call, reason)
-      else runtime.submit({ call, tools, attempt: attempts + 1, decision })
+      else
+        runtime.submit({
+          call,
+          tools,
+          attempt: attempts + 1,
+          decision: decisions.get(call.callId),
+          ...(relayed.length > 0 && {
+            resumed: { events: [...relayed], decisions: inside(call.callId, decisions) },
+          }),
+        })
     }
   }
 
@@ -362,4 +376,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     cancel: (reason) =>
       end('cancelled', new MillraceError({ op: 'agent.run', code: 'stream_interrupted', message: reason })),
   }
+}
+
+/** Decisions for a sub-agent, under the ids that it knows. */
+function inside(callId: string, decisions: ReadonlyMap<string, ApprovalEvent>): ApprovalEvent[] {
+  const below = [...decisions.values()].filter((decision) => decision.callId.startsWith(`${callId}/`))
+  return below.map((decision) => ({ ...decision, callId: decision.callId.slice(callId.length + 1) }))
 }

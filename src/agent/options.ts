@@ -153,8 +153,8 @@ export function checkAgentOptions<Context>(
 export function mergeRunOptions<Context>(
   agent: Omit<LoopOptions<Context>, 'context' | 'planOnly'>,
   run: RunOptions<Context>,
-  { op, planOnly }: { op: string; planOnly: boolean },
-): LoopOptions<Context> {
+  op: string,
+): Omit<LoopOptions<Context>, 'planOnly'> {
   if (!isObject(run as unknown))
     throw invalidInput(op, `the options of a run must be an object, not ${kindOf(run)}`)
   check(run, runChecks, op, 'the run option')
@@ -165,7 +165,6 @@ export function mergeRunOptions<Context>(
     toolChoice: run.toolChoice ?? agent.toolChoice,
     maxRounds: run.maxRounds ?? agent.maxRounds,
     runMs: run.runMs ?? agent.runMs,
-    planOnly,
   }
 }
 

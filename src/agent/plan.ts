@@ -3,6 +3,7 @@ import type { Tool } from '../tools/index.ts'
 import { prepareCall } from '../tools/index.ts'
 import type { Loop, LoopOptions } from './loop.ts'
 import type { RunResult, Watchable } from './run.ts'
+import { resultOf, watch } from './run.ts'
 
 /** A call that the model asked for and nobody ran. */
 export interface PlannedCall {
@@ -25,8 +26,26 @@ export interface Plan extends Watchable {
   readonly result: Promise<PlanResult>
 }
 
+export function openPlan<Context>({
+  loop,
+  runId,
+  options,
+}: {
+  loop: Loop
+  runId: string
+  options: LoopOptions<Context>
+}): Plan {
+  return {
+    ...watch(loop, runId),
+    result: resultOf<undefined>(loop).then(async (result) => ({
+      ...result,
+      calls: await planCalls(loop, options),
+    })),
+  }
+}
+
 /** What would become of each call of the round, in order. */
-export async function planCalls<Context>(loop: Loop, options: LoopOptions<Context>): Promise<PlannedCall[]> {
+async function planCalls<Context>(loop: Loop, options: LoopOptions<Context>): Promise<PlannedCall[]> {
   const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
   const calls = [...loop.state.calls.values()].map(({ call }) => call)
   return Promise.all(

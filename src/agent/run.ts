@@ -16,7 +16,7 @@ import type { Partially } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
 import { partialAnswer } from './output.ts'
-import { messagesOf } from './state.ts'
+import { messagesOf, openRequests } from './state.ts'
 
 /** A person's answer to an `approval-request`. */
 export interface Decision {
@@ -94,7 +94,7 @@ export function openRun<Output>(
 ): Run<Output> {
   return {
     ...watch(loop, id),
-    result: loop.ended.then(({ error, value }) => toResult<Output>(loop, error, value)),
+    result: resultOf<Output>(loop),
     partials: () => partialsOf(loop) as AsyncIterable<Partially<Output>>,
     steer: (message) => loop.steer(readUserMessage(message, { op: 'run.steer', model })),
     resume(decisions) {
@@ -109,13 +109,9 @@ export function openRun<Output>(
   }
 }
 
-function toResult<Output>(
-  { state }: Loop,
-  error: MillraceError | undefined,
-  value: unknown,
-): RunResult<Output> {
+export async function resultOf<Output>({ ended, state }: Loop): Promise<RunResult<Output>> {
+  const { error, value } = await ended
   const { runId, outcome, finish, text, usage, round } = state
-  const waiting = [...state.calls.values()].filter((call) => call.request && !call.result)
   return {
     runId,
     outcome: outcome as Outcome,
@@ -123,7 +119,7 @@ function toResult<Output>(
     text,
     output: value as Output | undefined,
     messages: messagesOf(state),
-    approvals: waiting.map((call) => call.request as ApprovalRequestEvent),
+    approvals: openRequests(state),
     usage,
     rounds: round,
     ...(error && { error }),

@@ -19,8 +19,14 @@ export interface CallState {
   readonly call: ToolCallEvent
   /** How often it has begun to run. */
   attempts: number
-  request?: ApprovalRequestEvent
-  decision?: ApprovalEvent
+  /**
+   * What it asks of a person, and what was decided since. By the call's own id; or, where the call runs a sub-agent that
+   * asks, by an id below it: `call_1/call_7`.
+   */
+  readonly requests: Map<string, ApprovalRequestEvent>
+  readonly decisions: Map<string, ApprovalEvent>
+  /** The events of the sub-agent that it runs. */
+  readonly relayed: RunEvent[]
   result?: ToolResultEvent
 }
 
@@ -107,11 +113,15 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.openInputs.delete(event.callId)
       state.draft.push(event)
       state.callIds.add(event.callId)
-      state.calls.set(event.callId, { call: event, attempts: 0 })
+      state.calls.set(event.callId, {
+        call: event,
+        attempts: 0,
+        requests: new Map(),
+        decisions: new Map(),
+        relayed: [],
+      })
       return
     case 'round-retract':
-      // None of them has run, so their ids are free again.
-      for (const callId of state.calls.keys()) state.callIds.delete(callId)
       forgetRound(state)
       // The same round goes on to be told again, unless the log ends here.
       state.phase = 'none'
@@ -129,6 +139,15 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'tool-start':
       return change(state, event.callId, (call) => {
         call.attempts = event.attempt
+        // What was decided for a sub-agent has now been taken up by it.
+        for (const id of [...call.decisions.keys()].filter((id) => id !== event.callId)) {
+          call.decisions.delete(id)
+          call.requests.delete(id)
+        }
+      })
+    case 'tool-progress':
+      return change(state, event.callId, (call) => {
+        if (event.event) call.relayed.push(event.event)
       })
     case 'tool-result':
       return change(state, event.callId, (call) => {
@@ -136,11 +155,11 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       })
     case 'approval-request':
       return change(state, event.callId, (call) => {
-        call.request = event
+        call.requests.set(event.callId, event)
       })
     case 'approval':
       return change(state, event.callId, (call) => {
-        call.decision = event
+        call.decisions.set(event.callId, event)
       })
     case 'input':
       state.inputs.push(event.message)
@@ -152,7 +171,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
 }
 
 function change(state: RunState, callId: string, alter: (call: CallState) => void) {
-  const call = state.calls.get(callId)
+  const call = state.calls.get(callId) ?? state.calls.get(callId.slice(0, callId.indexOf('/')))
   if (call) alter(call)
 }
 
@@ -221,13 +240,26 @@ export function nextAction(state: RunState, options: NextOptions): Action {
   if (state.phase === 'telling') return { type: calls.some((call) => call.attempts > 0) ? 'keep' : 'retract' }
 
   const open = calls.filter((call) => !call.result)
-  if (open.some((call) => !call.request || call.decision)) return { type: 'execute' }
+  if (open.some((call) => !isWaiting(call))) return { type: 'execute' }
   if (open.length > 0) return { type: 'end', outcome: 'suspended' }
   if (options.planOnly) return { type: 'end', outcome: 'completed' }
   if (calls.length === 0 && state.inputs.length > 0) return { type: 'generate' }
   if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
   if (calls.length === 0) return { type: 'end', outcome: 'completed' }
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
+}
+
+/** True while nothing can be done for a call before a person has decided. */
+export function isWaiting({ requests, decisions, result }: CallState): boolean {
+  return !result && requests.size > 0 && decisions.size === 0
+}
+
+/** The requests nobody has decided yet. */
+export function openRequests(state: RunState): ApprovalRequestEvent[] {
+  const open = [...state.calls.values()].filter((call) => !call.result)
+  return open.flatMap(({ requests, decisions }) =>
+    [...requests.values()].filter(({ callId }) => !decisions.has(callId)),
+  )
 }
 
 /** Whether the calls of the current round are run: the round after the last that may is still told, and its calls only answered. */

@@ -1,9 +1,10 @@
 import { invalidInput } from './errors.ts'
 import { isObject, toJson } from './json.ts'
-import type { Message, UserMessage } from './messages.ts'
+import type { AssistantMessage, Message, SystemMessage, ToolMessage } from './messages.ts'
 import { PROTOCOL_VERSION } from './messages.ts'
 
-/** Parts as a caller may write them: bytes are allowed where the protocol has base64. */
+// What a caller may write: bytes where the protocol has base64, plain text where it has parts.
+
 export type InputImagePart =
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
@@ -21,7 +22,11 @@ export type InputUserMessage = {
     | readonly ({ readonly type: 'text'; readonly text: string } | InputImagePart | InputFilePart)[]
 }
 
-export type InputMessage = Exclude<Message, UserMessage> | InputUserMessage
+export type InputMessage =
+  | SystemMessage
+  | InputUserMessage
+  | (Omit<AssistantMessage, 'content'> & { readonly content: string | AssistantMessage['content'] })
+  | (Omit<ToolMessage, 'content'> & { readonly content: string | ToolMessage['content'] })
 
 type Fields = Record<string, unknown>
 type Fail = (path: string, problem: string) => never

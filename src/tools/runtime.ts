@@ -1,5 +1,6 @@
 import type {
   ApprovalEvent,
+  ApprovalRequestEvent,
   Clock,
   JsonObject,
   RunEvent,
@@ -15,7 +16,7 @@ import { createPool } from './pool.ts'
 import type { BeforeCall, HookCall, Prepared } from './prepare.ts'
 import { checkInput, prepareCall } from './prepare.ts'
 import type { RepeatGuard } from './repeats.ts'
-import type { Tool } from './tool.ts'
+import type { Resumed, Tool } from './tool.ts'
 
 /** `output` (anything a tool may return) replaces the result of a call that ran. */
 export type AfterCall<Context = unknown> = (
@@ -52,8 +53,10 @@ export interface CallOrder {
   readonly tools: ReadonlyMap<string, Tool>
   /** Which run of this call it would be; 1 if it has never started. */
   readonly attempt: number
-  /** A person's decision, if it needed one. */
+  /** What a person decided of it, if it needed that. */
   readonly decision?: ApprovalEvent | undefined
+  /** Where the run inside it stood, if it has started one before. */
+  readonly resumed?: Resumed | undefined
 }
 
 /**
@@ -77,6 +80,14 @@ export interface ToolRuntime {
   roundOver(): void
   /** Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. */
   cancel(reason: string): void
+}
+
+/** What a tool returns whose own run waits for a person. */
+export class Pending {
+  readonly requests: readonly ApprovalRequestEvent[]
+  constructor(requests: readonly ApprovalRequestEvent[]) {
+    this.requests = requests
+  }
 }
 
 interface Ticket {
@@ -136,8 +147,10 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
 
   function consider(ticket: Ticket) {
     const { order } = ticket
-    const { call, decision } = order
+    const { call, decision, resumed } = order
     if (decision) return decided(ticket, decision)
+    // It was let through when it first started.
+    if (resumed) return decided(ticket, { type: 'approval', callId: call.callId, approved: true })
     void andThen(prepareCall(call, { tools: order.tools, beforeCall, runId, context }), (prepared) => {
       if (ticket.state === 'closed') return
       if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.failure)
@@ -216,17 +229,28 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         idempotencyKey: `${originId}:${callId}`,
         progress: (data) => report({ data: toJson(data) }),
         relay: (event) => report({ event }),
+        resumed: ticket.order.resumed,
       },
       { clock, timeoutMs },
     )
     const execution = await ticket.executing.done
     if (ticket.state !== 'running') return
+    if (execution.type === 'returned' && execution.value instanceof Pending)
+      return askInside(ticket, execution.value)
     const result = await finish(ticket, input, toResult(execution))
     // The hook may have taken its time.
     if (ticket.state !== 'running') return
     const note = tool.polling ? undefined : repeats?.record(call.name, input, result.output)
     const cut = cutParts(result.output, tool.maxResultChars ?? options.maxResultChars)
     answer(ticket, result, note ? [...cut, { type: 'text', text: note }] : cut)
+  }
+
+  /** The run inside the call is suspended: what it asks is asked here, under ids below the call's own. */
+  function askInside(ticket: Ticket, { requests }: Pending) {
+    ticket.state = 'asked'
+    for (const request of requests)
+      emit({ ...request, callId: `${ticket.order.call.callId}/${request.callId}` })
+    wake()
   }
 
   async function finish(ticket: Ticket, input: JsonObject, result: Result): Promise<Result> {

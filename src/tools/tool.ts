@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject, JsonValue, RunEvent, ToolSpec } from '../protocol/index.ts'
+import type { ApprovalEvent, JsonObject, JsonValue, RunEvent, ToolSpec } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import type { CompiledSchema, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
@@ -18,8 +18,15 @@ export interface ToolContext<Context = unknown> {
   progress(data: JsonValue): void
   /** Passes on an event of a run that this tool itself has started. */
   relay(event: RunEvent): void
+  /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
+  readonly resumed: Resumed | undefined
   /** What the caller of `agent.stream(input, { context })` passed in. */
   readonly context: Context
+}
+
+export interface Resumed {
+  readonly events: readonly RunEvent[]
+  readonly decisions: readonly ApprovalEvent[]
 }
 
 /** The input while it is still being written: any part may be missing, strings may be unfinished. */
@@ -63,6 +70,7 @@ export interface ToolOptions<S extends Schema, Context> {
 }
 
 /** A tool as an agent uses it. Made by `tool()`; nothing in it changes. */
+// biome-ignore lint/suspicious/noExplicitAny: a bare `Tool[]` must neither ask for a context nor forbid one
 export interface Tool<Context = any> extends ToolSpec {
   readonly schema: CompiledSchema
   readonly timeoutMs: number | undefined

@@ -1,0 +1,83 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Agent, agent, type Model, tool } from 'millrace'
+import { z } from 'zod'
+import { euros, orderBook } from './orders.ts'
+
+const input = z.object({
+  id: z
+    .string()
+    .regex(/^ORD-\d+$/)
+    .describe('The number of the order, such as ORD-42'),
+})
+
+/** A support desk over an order book of its own. Any model will do. */
+export function supportDesk(model: Model): Agent {
+  const book = orderBook()
+
+  const listOrders = tool({
+    name: 'list_orders',
+    description: 'Lists all orders of the customer.',
+    input: z.object({}),
+    run: async (_, { signal }) => {
+      await wait(120, undefined, { signal })
+      return book.list()
+    },
+  })
+
+  const lookupOrder = tool({
+    name: 'lookup_order',
+    description: 'Looks up one order: what it is, what it cost and how far it is.',
+    input,
+    run: async ({ id }, { signal }) => {
+      await wait(180, undefined, { signal })
+      return book.find(id)
+    },
+  })
+
+  const trackParcel = tool({
+    name: 'track_parcel',
+    description: "Asks the carrier where an order's parcel is. Slow: takes about two seconds.",
+    input,
+    repeat: 'safe',
+    // What a generator yields is progress, what it returns is the result.
+    async *run({ id }, { signal }) {
+      const parcel = book.parcel(id)
+      if (!parcel) throw new Error(`${id} has not been handed to a carrier yet`)
+      const { carrier, seen, due } = parcel
+      yield `asked ${carrier}`
+      for (const place of seen) {
+        await wait(2000 / (seen.length + 1), undefined, { signal })
+        yield place
+      }
+      await wait(2000 / (seen.length + 1), undefined, { signal })
+      return { id, carrier, place: seen.at(-1), due }
+    },
+  })
+
+  const refundOrder = tool({
+    name: 'refund_order',
+    description: 'Pays the whole price of an order back. A person is asked first.',
+    input,
+    exclusive: true,
+    // The reason is the question that the person is asked. What cannot be refunded needs no asking: it fails by itself.
+    approve: ({ id }) => {
+      const order = book.list().find((order) => order.id === id && order.status !== 'refunded')
+      return order ? `Refund ${euros(order.total)} for ${id}?` : false
+    },
+    run: async ({ id }, { signal, progress }) => {
+      const { status, total } = book.find(id)
+      if (status === 'refunded') throw new Error(`${id} has been refunded before`)
+      progress('asked the bank')
+      await wait(600, undefined, { signal })
+      book.refund(id)
+      return { id, refunded: total }
+    },
+  })
+
+  return agent({
+    name: 'support-desk',
+    model,
+    system: 'You are the support desk of a small shop. Answer only from what the tools say.',
+    tools: [listOrders, lookupOrder, trackParcel, refundOrder],
+  })
+}

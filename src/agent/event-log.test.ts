@@ -1,0 +1,218 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RunEvent } from '../protocol/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { agent } from './agent.ts'
+import { eventLog } from './event-log.ts'
+
+const text = (text: string): RunEvent => ({ type: 'text', text })
+const input = (callId: string, delta: string): RunEvent => ({ type: 'tool-input', callId, delta })
+const inside = (callId: string, event: RunEvent): RunEvent => ({ type: 'tool-progress', callId, event })
+const retract: RunEvent = { type: 'round-retract', round: 1, reason: 'x' }
+
+/** Joins deltas that follow each other, the slow and obvious way. */
+function joined(events: readonly RunEvent[]): RunEvent[] {
+  const out: RunEvent[] = []
+  for (const event of events) {
+    const last = out.at(-1)
+    if (event.type === 'text' && last?.type === 'text') out[out.length - 1] = text(last.text + event.text)
+    else if (event.type === 'reasoning' && last?.type === 'reasoning')
+      out[out.length - 1] = { type: 'reasoning', text: last.text + event.text }
+    else if (event.type === 'tool-input' && last?.type === 'tool-input' && event.callId === last.callId)
+      out[out.length - 1] = input(last.callId, last.delta + event.delta)
+    else if (
+      event.type === 'tool-progress' &&
+      event.event &&
+      last?.type === 'tool-progress' &&
+      last.event &&
+      event.callId === last.callId
+    ) {
+      const both = joined([last.event, event.event])
+      if (both.length === 1) out[out.length - 1] = inside(event.callId, both[0] as RunEvent)
+      else out.push(event)
+    } else out.push(event)
+  }
+  return out
+}
+
+async function readAll(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const out: RunEvent[] = []
+  for await (const event of events) out.push(event)
+  return out
+}
+
+const delta = fc.string({ minLength: 1, maxLength: 4 })
+const anyEvent = fc.oneof(
+  { weight: 4, arbitrary: delta.map(text) },
+  delta.map((value): RunEvent => ({ type: 'reasoning', text: value })),
+  fc.tuple(fc.constantFrom('a', 'b'), delta).map(([callId, value]) => input(callId, value)),
+  fc.tuple(fc.constantFrom('a', 'b'), delta).map(([callId, value]) => inside(callId, text(value))),
+  fc.constantFrom('a', 'b').map((callId): RunEvent => ({ type: 'tool-progress', callId, data: 1 })),
+  fc.constant(retract),
+)
+
+describe('readers', () => {
+  test('one that keeps up gets the very events that were pushed', async () => {
+    const log = eventLog(() => {})
+    const reader = log.read()
+    for (const event of [text('a'), text('b'), input('1', 'c'), input('1', 'd'), retract]) {
+      log.push(event)
+      expect((await reader.next()).value).toBe(event)
+    }
+    log.close()
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('one that is behind gets what it missed in one piece, and then goes on', async () => {
+    const log = eventLog(() => {})
+    const reader = log.read()
+    log.push(text('a'))
+    await reader.next()
+    for (const piece of ['b', 'c', 'd']) log.push(text(piece))
+    expect((await reader.next()).value).toEqual(text('bcd'))
+    log.push(text('e'))
+    log.push(retract)
+    expect((await reader.next()).value).toEqual(text('e'))
+    expect((await reader.next()).value).toBe(retract)
+  })
+
+  test('any number of `next` may be asked for at once', async () => {
+    const log = eventLog(() => {})
+    const reader = log.read()
+    const asked = [reader.next(), reader.next(), reader.next(), reader.next()]
+    log.push(text('a'))
+    log.push(retract)
+    log.close()
+    expect((await Promise.all(asked)).map(({ value }) => value)).toEqual([
+      text('a'),
+      retract,
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('leaving settles what was asked for', async () => {
+    const log = eventLog(() => {})
+    const reader = log.read()
+    const asked = reader.next()
+    await reader.return?.()
+    expect(await asked).toEqual({ done: true, value: undefined })
+    log.push(text('a'))
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('deltas of different calls, kinds and agents are not joined', async () => {
+    const log = eventLog(() => {})
+    const events = [
+      text('a'),
+      { type: 'reasoning', text: 'b' } as const,
+      input('1', 'c'),
+      input('2', 'd'),
+      inside('1', text('e')),
+      inside('2', text('f')),
+      inside('2', input('1', 'g')),
+    ]
+    for (const event of events) log.push(event)
+    log.close()
+    expect(await readAll(log.read())).toEqual(events)
+  })
+
+  test('nothing can be said after the end', () => {
+    const log = eventLog(() => {})
+    log.close()
+    expect(() => log.push(text('a'))).toThrow(/over/)
+  })
+
+  test('who comes late gets the same, and so does the fold', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEvent, { maxLength: 60 }), async (events) => {
+        const settled: RunEvent[] = []
+        const log = eventLog((event) => settled.push(event))
+        for (const [index, event] of events.entries()) {
+          log.push(event)
+          expect(log.snapshot()).toEqual(joined(events.slice(0, index + 1)))
+        }
+        log.close()
+        expect(settled).toEqual(joined(events))
+        expect(await readAll(log.read())).toEqual(joined(events))
+      }),
+    )
+  })
+
+  test('a reader with pauses of any length misses nothing and gets nothing twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyEvent, { maxLength: 200 }),
+        fc.array(fc.nat({ max: 5 }), { minLength: 1 }),
+        async (events, pauses) => {
+          const log = eventLog(() => {})
+          const seen: RunEvent[] = []
+          const reading = (async () => {
+            let turn = 0
+            for await (const event of log.read()) {
+              seen.push(event)
+              for (let wait = pauses[turn++ % pauses.length] ?? 0; wait > 0; wait--) await undefined
+            }
+          })()
+          for (const event of events) {
+            log.push(event)
+            await undefined
+          }
+          log.close()
+          await reading
+          expect(joined(seen)).toEqual(joined(events))
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const heap = () => {
+    collectGarbage()
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+
+  test('1,000,000 deltas into a stalled reader hold no more than the text itself plus a constant', async () => {
+    const deltas = 1_000_000
+    const model = {
+      ...scriptedModel([]),
+      async *stream() {
+        // Each delta is a string of its own, as JSON.parse would make it.
+        for (let count = 0; count < deltas; count++)
+          yield { type: 'text' as const, text: `word ${String(count).padStart(7, '0')} ` }
+        yield { type: 'done' as const, finish: 'stop' as const }
+      },
+    }
+    const textBytes = deltas * 13
+    const before = heap()
+    const run = agent({ model }).stream('go')
+    const stalled = run[Symbol.asyncIterator]()
+    await stalled.next()
+    const result = await run.result
+    const held = heap() - before
+    expect(result.text).toHaveLength(textBytes)
+    expect(held).toBeLessThan(textBytes * 1.05 + 1_000_000)
+    // The stalled reader has lost nothing.
+    let length = 0
+    for await (const event of { [Symbol.asyncIterator]: () => stalled })
+      if (event.type === 'text') length += event.text.length
+    expect(length).toBe(textBytes)
+  })
+
+  test('while the text still grows it is held once, too', () => {
+    const log = eventLog(() => {})
+    const before = heap()
+    for (let count = 0; count < 300_000; count++) log.push(text(`word ${String(count).padStart(7, '0')} `))
+    const held = heap() - before
+    expect(held).toBeLessThan(300_000 * 13 * 1.05 + 1_000_000)
+    log.close()
+  })
+})

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { InputMessage } from '../protocol/index.ts'
+import { isMillraceError } from '../protocol/index.ts'
+import { script, scriptedModel } from '../testing/index.ts'
+import { tool } from '../tools/index.ts'
+import { collect, echo } from './agent.test-kit.ts'
+import { agent } from './agent.ts'
+
+const model = () => scriptedModel(script.text('ok'))
+const call = (callId: string): InputMessage => ({
+  role: 'assistant',
+  content: [{ type: 'tool-call', callId, name: 'echo', input: { value: 'x' } }],
+})
+const result = (callId: string, text = 'x'): InputMessage => ({
+  role: 'tool',
+  callId,
+  name: 'echo',
+  content: text,
+})
+const user = (content: string): InputMessage => ({ role: 'user', content })
+
+/** What `stream()` throws. Nothing may have been asked of the model by then. */
+function refusal(input: unknown, options: object = {}, run?: object): unknown {
+  const silent = scriptedModel([])
+  try {
+    agent({ model: silent, ...options }).stream(input as never, run as never)
+  } catch (error) {
+    expect(silent.requests).toEqual([])
+    expect(isMillraceError(error)).toBe(true)
+    return error
+  }
+  return expect.unreachable('it was not refused')
+}
+
+describe('input', () => {
+  test('text, a message and messages are all a conversation', async () => {
+    const asked = async (input: Parameters<ReturnType<typeof agent>['stream']>[0]) => {
+      const scripted = model()
+      await agent({ model: scripted }).run(input)
+      return scripted.requests[0]?.messages
+    }
+    expect(await asked('hi')).toEqual([user('hi')])
+    expect(await asked({ role: 'user', content: 'hi' })).toEqual([user('hi')])
+    expect(await asked([user('a'), { role: 'assistant', content: 'b' }, user('c')])).toEqual([
+      user('a'),
+      { role: 'assistant', content: [{ type: 'text', text: 'b' }] },
+      user('c'),
+    ])
+  })
+
+  test('bytes become base64', async () => {
+    const scripted = model()
+    await agent({ model: scripted }).run({
+      role: 'user',
+      content: [{ type: 'image', data: new Uint8Array([255, 0]), mediaType: 'image/png' }],
+    })
+    expect(scripted.requests[0]?.messages[0]?.content).toEqual([
+      { type: 'image', data: '/wA=', mediaType: 'image/png' },
+    ])
+  })
+
+  test.each([
+    ['no text', '', /empty/],
+    ['white space', ' \n', /empty/],
+    ['nothing', undefined, /must be text or messages, not undefined/],
+    ['no messages', [], /has no messages/],
+    ['parts without content', { role: 'user', content: [] }, /empty/],
+    ['a number', 7, /messages\[0\] must be a message such as/],
+    ['an unknown role', [{ role: 'robot', content: 'x' }], /messages\[0\]\.role must be 'system', 'user'/],
+    [
+      'an unknown part',
+      [{ role: 'user', content: [{ type: 'video' }] }],
+      /messages\[0\]\.content\[0\]\.type must be one of text, image, file/,
+    ],
+    [
+      'a conversation that ends with the assistant',
+      [user('a'), { role: 'assistant', content: 'b' }],
+      /must end with a user message/,
+    ],
+    ['only a system message', [{ role: 'system', content: 'x' }], /must end with a user message/],
+  ])('%s is refused by stream() itself', (_, input, message) => {
+    expect(refusal(input)).toMatchObject({
+      code: 'invalid_input',
+      op: 'agent.stream',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test('an image is refused for a model that takes none', () => {
+    const blind = scriptedModel([], { id: 'blind', capabilities: { images: false } })
+    const input = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'see' },
+        { type: 'image', url: 'https://example.test/a.png' },
+      ],
+    }
+    expect(refusal(input, { model: blind })).toMatchObject({
+      message: expect.stringMatching(/'blind' takes no images/),
+    })
+  })
+})
+
+describe('a history that does not pair', () => {
+  async function repaired(input: InputMessage[]) {
+    const scripted = model()
+    const run = agent({ model: scripted }).stream(input)
+    const [start] = await collect(run)
+    return {
+      repairs: start?.type === 'run-start' && start.repairs,
+      sent: scripted.requests[0]?.messages.map((message) =>
+        message.role === 'tool' ? message.callId : message.role,
+      ),
+    }
+  }
+
+  test('a call without a result is answered as unknown', async () => {
+    expect(await repaired([user('a'), call('1'), user('b')])).toEqual({
+      sent: ['user', 'assistant', '1', 'user'],
+      repairs: ["answered the call '1', which had no result"],
+    })
+  })
+
+  test('a result in the wrong place is moved behind its call', async () => {
+    expect(await repaired([user('a'), call('1'), user('b'), result('1'), user('c')])).toMatchObject({
+      sent: ['user', 'assistant', '1', 'user', 'user'],
+    })
+  })
+
+  test('a second copy of a result, and results whose calls were trimmed away, are left out', async () => {
+    expect(await repaired([result('0'), user('a'), call('1'), result('1'), result('1'), user('b')])).toEqual({
+      sent: ['user', 'assistant', '1', 'user'],
+      repairs: [
+        "left out the result of '0', whose call is no longer in the history",
+        "left out a second copy of the result of '1'",
+      ],
+    })
+  })
+
+  test('a sound history is left as it is, without a word', async () => {
+    expect(await repaired([user('a'), call('1'), result('1')])).toEqual({
+      sent: ['user', 'assistant', '1'],
+      repairs: undefined,
+    })
+  })
+
+  test.each([
+    [
+      'a result that answers no call',
+      [user('a'), call('1'), result('1'), result('2'), user('b')],
+      /'2', but no assistant message holds that tool call/,
+    ],
+    [
+      'two different results of one call',
+      [user('a'), call('1'), result('1'), result('1', 'y'), user('b')],
+      /two different results/,
+    ],
+    [
+      'two calls of one id',
+      [user('a'), call('1'), result('1'), call('1'), user('b')],
+      /two tool calls with the id '1'/,
+    ],
+  ])('%s is refused', (_, input, message) => {
+    expect(refusal(input)).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(message) })
+  })
+})
+
+describe('options', () => {
+  test.each<[string, object, RegExp]>([
+    ['two tools of one name', { tools: [echo, echo] }, /two tools are named 'echo'/],
+    ['a tool that is none', { tools: [{ name: 'x' }] }, /made with tool\(/],
+    ['a misspelt option', { maxRound: 3 }, /'maxRound' does not exist: did you mean 'maxRounds'\?/],
+    ['a negative limit', { maxRounds: -1 }, /'maxRounds' must be a whole number of at least 0, not -1/],
+    ['half a round', { maxRounds: 1.5 }, /'maxRounds'/],
+    ['a time that is none', { idleMs: 'soon' }, /'idleMs' must be a number of milliseconds, not "soon"/],
+    ['no model', { model: undefined }, /model must be a Model/],
+    ['no models', { model: [] }, /list of models is empty/],
+    ['a hook that is none', { beforeCall: 'x' }, /'beforeCall' must be a function/],
+    ['a misspelt retry option', { retry: { attemps: 2 } }, /did you mean 'attempts'\?/],
+    ['limits the wrong way round', { repeats: { warn: 6, refuse: 3 } }, /'repeats'/],
+    ['an unknown way to fail', { onToolError: 'explode' }, /'onToolError' must be 'continue' or 'fail'/],
+    ['a choice of a tool it has not', { toolChoice: { name: 'x' } }, /no such tool/],
+    ['an output schema without JSON Schema', { output: {} }, /output must be a schema/],
+    [
+      'tools for a model that takes none',
+      { tools: [echo], model: scriptedModel([], { capabilities: { tools: false } }) },
+      /takes no tools/,
+    ],
+  ])('%s is refused by stream() itself', (_, options, message) => {
+    expect(refusal('hi', options)).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test.each<[string, object, RegExp]>([
+    ['a signal that is none', { signal: {} }, /'signal' must be an AbortSignal/],
+    ['an option that is not of a run', { tools: [] }, /'tools' does not exist/],
+    ['a bad limit', { maxRounds: 'x' }, /'maxRounds'/],
+  ])('%s is refused for a run', (_, run, message) => {
+    expect(refusal('hi', {}, run)).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test('run() and plan() refuse too, run() by rejecting', async () => {
+    const one = agent({ model: scriptedModel([]) })
+    await expect(one.run('')).rejects.toMatchObject({ op: 'agent.run', code: 'invalid_input' })
+    expect(() => one.plan('')).toThrow(/empty/)
+  })
+})
+
+describe('plan', () => {
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks first',
+    input: z.object({}),
+    approve: true,
+    run: () => expect.unreachable(),
+  })
+  const never = tool({
+    name: 'never',
+    description: 'Never runs',
+    input: z.object({ n: z.number() }),
+    run: () => expect.unreachable(),
+  })
+
+  test('tells the calls a model would make, running none', async () => {
+    const scripted = scriptedModel([
+      [
+        { text: 'I would…' },
+        { call: 'ask' },
+        { call: 'never', input: { n: 1 } },
+        { call: 'never', input: { n: 'x' } },
+        { call: 'nope' },
+      ],
+    ])
+    const plan = agent({ model: scripted, tools: [ask, never] }).plan('go')
+    const events = await collect(plan)
+    expect(events.some((event) => event.type === 'tool-start' || event.type === 'approval-request')).toBe(
+      false,
+    )
+    expect(await plan.result).toMatchObject({
+      outcome: 'completed',
+      text: 'I would…',
+      rounds: 1,
+      calls: [
+        { name: 'ask', needsApproval: true },
+        { name: 'never', input: { n: 1 }, needsApproval: false },
+        { name: 'never', problem: expect.stringMatching(/n: /) },
+        { name: 'nope', problem: expect.stringMatching(/no tool named 'nope'/) },
+      ],
+    })
+    expect(scripted.requests).toHaveLength(1)
+  })
+
+  test('its history is paired, so that it can be gone on with', async () => {
+    const { messages } = await agent({ model: scriptedModel([[{ call: 'ask' }]]), tools: [ask] }).plan('go')
+      .result
+    expect(messages.at(-1)).toMatchObject({
+      role: 'tool',
+      isError: true,
+      content: [{ text: 'Not run: this was only a plan.' }],
+    })
+  })
+
+  test('words alone are a plan without calls', async () => {
+    expect(await agent({ model: model() }).plan('go').result).toMatchObject({
+      outcome: 'completed',
+      calls: [],
+    })
+  })
+})

@@ -1,0 +1,320 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Model, RunEvent } from '../protocol/index.ts'
+import { findUnpaired, textOf } from '../protocol/index.ts'
+import type { FakeClock, ScriptRound, ScriptStep } from '../testing/index.ts'
+import { fakeClock, scriptedModel } from '../testing/index.ts'
+import { tool } from '../tools/index.ts'
+import { of } from './agent.test-kit.ts'
+import { agent } from './agent.ts'
+import type { AgentOptions } from './options.ts'
+import type { Run } from './run.ts'
+
+// The invariants of the design, over random scripts, faults, speeds and moments of cancelling. Time is a fake clock's, so
+// that a failing scenario fails again with the seed that fast-check prints.
+
+interface Scenario {
+  readonly rounds: readonly ScriptRound[]
+  readonly paceMs: number
+  readonly deltaChars: number
+  readonly options: Partial<AgentOptions>
+  readonly fallback: boolean
+  readonly cancelAt: number | undefined
+  readonly steerAt: number | undefined
+}
+
+const toolNames = ['quick', 'slow', 'deaf', 'broken', 'careful', 'alone', 'missing'] as const
+
+const callStep: fc.Arbitrary<ScriptStep> = fc.record(
+  {
+    call: fc.constantFrom(...toolNames),
+    raw: fc.constantFrom('{"n":1}', '{"n":2}', '{"n":"x"}', '{"n":1', '', '[]', '{"n":1}}'),
+    cut: fc.boolean(),
+    id: fc.constantFrom('', 'same', 'other'),
+  },
+  { requiredKeys: ['call', 'raw'] },
+)
+
+const step: fc.Arbitrary<ScriptStep> = fc.oneof(
+  { weight: 5, arbitrary: fc.lorem({ maxCount: 4 }).map((text) => ({ text })) },
+  { weight: 5, arbitrary: callStep },
+  fc.constant({ reasoning: 'let me think', opaque: { provider: 'scripted', data: 'sig' } }),
+  fc.nat({ max: 800 }).map((pause) => ({ pause })),
+  fc.constantFrom<ScriptStep>(
+    { error: { code: 'stream_error', message: 'reset' } },
+    { error: { code: 'rate_limit', message: 'slow down', retryAfterMs: 300 } },
+    { error: { code: 'auth', message: 'bad key' } },
+    { hang: true },
+    { end: true },
+    { finish: 'length' },
+    { usage: { outputTokens: 3 } },
+  ),
+)
+
+const scenario: fc.Arbitrary<Scenario> = fc.record({
+  rounds: fc.array(fc.array(step, { maxLength: 7 }), { minLength: 1, maxLength: 6 }),
+  paceMs: fc.constantFrom(0, 0, 30),
+  deltaChars: fc.integer({ min: 1, max: 9 }),
+  options: fc.record(
+    {
+      maxRounds: fc.nat({ max: 4 }),
+      onToolError: fc.constantFrom('continue' as const, 'fail' as const),
+      toolConcurrency: fc.integer({ min: 1, max: 3 }),
+      maxCallsPerRound: fc.integer({ min: 1, max: 4 }),
+      runMs: fc.integer({ min: 100, max: 9000 }),
+      repeats: fc.constantFrom(false as const, { warn: 2, refuse: 2 }),
+    },
+    { requiredKeys: [] },
+  ),
+  fallback: fc.boolean(),
+  cancelAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined }),
+  steerAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined }),
+})
+
+interface Played {
+  readonly run: Run<unknown>
+  readonly events: RunEvent[]
+  readonly clock: FakeClock
+  readonly models: ReturnType<typeof scriptedModel>[]
+  /** Input of each time a tool really ran. */
+  readonly ran: { callId: string; n: unknown }[]
+  readonly signals: AbortSignal[]
+  readonly cancelledAt: number | undefined
+  readonly endedAt: number
+}
+
+/** Plays a scenario to its end; `reader` sees the events as they come, at its own pace. */
+async function play(
+  scene: Scenario,
+  reader?: (event: RunEvent, clock: FakeClock) => Promise<void> | void,
+): Promise<Played> {
+  const clock = fakeClock()
+  const ran: Played['ran'] = []
+  const signals: AbortSignal[] = []
+  const define = (name: string, more: object, run: (clock: FakeClock) => unknown = () => 'ok') =>
+    tool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      ...more,
+      run: ({ n }, { callId, signal }) => {
+        ran.push({ callId, n })
+        signals.push(signal)
+        return run(clock)
+      },
+    })
+  const later = (ms: number) => (clock: FakeClock) =>
+    new Promise((resolve) => clock.after(ms, () => resolve('late')))
+  const tools = [
+    define('quick', {}),
+    define('slow', {}, later(500)),
+    // Never finishes and does not look at its signal.
+    define('deaf', { timeoutMs: 3000 }, () => new Promise(() => {})),
+    define('broken', {}, () => Promise.reject(new Error('out of order'))),
+    define('careful', { approve: ({ n }: { n: number }) => n === 1 }),
+    define('alone', { exclusive: true }, later(200)),
+  ]
+  const scripted = (rounds: readonly ScriptRound[], id: string) =>
+    scriptedModel((_, index) => rounds[index] ?? 'That is all.', {
+      id,
+      clock,
+      paceMs: scene.paceMs,
+      deltaChars: scene.deltaChars,
+    })
+  const models = [
+    scripted(scene.rounds, 'first'),
+    ...(scene.fallback ? [scripted(scene.rounds.slice(1), 'second')] : []),
+  ]
+  const watched = models.map(
+    (model): Model => ({
+      ...model,
+      stream(request, options) {
+        signals.push(options.signal)
+        return model.stream(request, options)
+      },
+    }),
+  )
+  const run = agent({
+    model: watched,
+    tools,
+    clock,
+    idleMs: 1000,
+    firstEventMs: 1000,
+    retry: { attempts: 2, baseMs: 20 },
+    ...scene.options,
+  }).stream('go')
+
+  let cancelledAt: number | undefined
+  if (scene.steerAt !== undefined) clock.after(scene.steerAt, () => run.steer('one more thing'))
+  if (scene.cancelAt !== undefined)
+    clock.after(scene.cancelAt, () => {
+      cancelledAt = clock.now()
+      run.cancel('enough')
+    })
+  const events: RunEvent[] = []
+  const reading = (async () => {
+    for await (const event of run) {
+      events.push(event)
+      await reader?.(event, clock)
+    }
+  })()
+  let endedAt = Number.NaN
+  const ended = run.result.then(() => {
+    endedAt = clock.now()
+  })
+  await clock.until(ended)
+  await clock.until(reading)
+  // Whatever is still under way must change nothing any more.
+  await clock.advance(10_000)
+  return { run, events, clock, models, ran, signals, cancelledAt, endedAt }
+}
+
+function always(check: (played: Played, scene: Scenario) => void | Promise<void>) {
+  return fc.assert(
+    fc.asyncProperty(scenario, async (scene) => check(await play(scene), scene)),
+    { numRuns: 250 },
+  )
+}
+
+/** Events with deltas joined and without what differs from run to run. */
+function essence(events: readonly RunEvent[]): unknown[] {
+  const out: { type: string; text?: string }[] = []
+  for (const event of events) {
+    const last = out.at(-1)
+    const text = event.type === 'tool-input' ? event.delta : 'text' in event ? event.text : undefined
+    if (text !== undefined && last?.type === event.type) last.text += text
+    else if (text !== undefined) out.push({ type: event.type, text })
+    else if (event.type === 'round-retry') out.push({ ...event, delayMs: 0 } as never)
+    else out.push({ ...event, ...('runId' in event && { runId: 'R' }) })
+  }
+  return out
+}
+
+test('1: a started stream never throws and ends with exactly one run-end', () =>
+  always(async ({ run, events }) => {
+    expect(events[0]?.type).toBe('run-start')
+    expect(of(events, 'run-start')).toHaveLength(1)
+    expect(of(events, 'run-end')).toHaveLength(1)
+    expect(events.at(-1)?.type).toBe('run-end')
+    const { outcome, error } = await run.result
+    expect(outcome).toBe(of(events, 'run-end')[0]?.outcome)
+    expect(error !== undefined).toBe(outcome === 'failed' || outcome === 'cancelled')
+    // Every round that was begun is ended, once.
+    expect(of(events, 'round-end').map(({ round }) => round)).toEqual(
+      of(events, 'round-start').map(({ round }) => round),
+    )
+  }))
+
+test('3: every call in the history has exactly one result and every result its call', () =>
+  always(async ({ run, events, models }) => {
+    for (const { requests } of models)
+      for (const { messages } of requests) expect(findUnpaired(messages)).toBeUndefined()
+    const { messages, outcome, approvals } = await run.result
+    const waiting = new Set(approvals.map(({ callId }) => callId))
+    expect(waiting.size > 0).toBe(outcome === 'suspended')
+    const answered =
+      waiting.size === 0
+        ? messages
+        : messages.slice(
+            0,
+            messages.findLastIndex((message) => message.role === 'assistant'),
+          )
+    expect(findUnpaired(answered)).toBeUndefined()
+    const results = of(events, 'tool-result').map(({ callId }) => callId)
+    expect(new Set(results).size).toBe(results.length)
+  }))
+
+test('4: a tool runs only if its arguments were closed, are valid JSON and fit its schema', () =>
+  always(({ events, ran }) => {
+    const calls = new Map(of(events, 'tool-call').map((call) => [call.callId, call]))
+    for (const { callId, n } of ran) {
+      const call = calls.get(callId)
+      expect(call).toBeDefined()
+      expect(call?.problem).toBeUndefined()
+      expect(call?.input).toEqual({ n })
+      expect(typeof n).toBe('number')
+    }
+    expect(ran.map(({ callId }) => callId)).toEqual(of(events, 'tool-start').map(({ callId }) => callId))
+  }))
+
+test('6: the speed of a listener changes neither what happens nor when', () =>
+  fc.assert(
+    fc.asyncProperty(scenario, fc.integer({ min: 1, max: 5000 }), async (scene, delayMs) => {
+      // Jitter of retries is the one thing that is random in a run.
+      const random = Math.random
+      Math.random = () => 0.5
+      try {
+        const alone = await play(scene)
+        const slowly = await play(
+          scene,
+          (_, clock) => new Promise((resolve) => clock.after(delayMs, resolve)),
+        )
+        expect(slowly.endedAt).toBe(alone.endedAt)
+        expect(essence(slowly.events)).toEqual(essence(alone.events))
+      } finally {
+        Math.random = random
+      }
+    }),
+    { numRuns: 100 },
+  ))
+
+test('7: each delta is handed on as it is: no snapshot grows with what came before', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3000 }),
+      fc.integer({ min: 1, max: 40 }),
+      async (length, deltaChars) => {
+        const words = 'x'.repeat(length)
+        const clock = fakeClock()
+        const model = scriptedModel(
+          [[{ reasoning: words }, { call: 'note', input: { words } }, { text: words }], 'ok'],
+          { deltaChars, clock },
+        )
+        const note = tool({
+          name: 'note',
+          description: 'Notes',
+          input: z.object({ words: z.string() }),
+          run: () => 'ok',
+        })
+        const run = agent({ model, tools: [note], clock }).stream('go')
+        let [events, chars] = [0, 0]
+        for await (const event of run) {
+          if (event.type !== 'text' && event.type !== 'reasoning' && event.type !== 'tool-input') continue
+          events++
+          chars += event.type === 'tool-input' ? event.delta.length : event.text.length
+        }
+        expect(chars).toBe(3 * length + '{"words":""}'.length + 'ok'.length)
+        expect(events).toBeLessThanOrEqual(3 * Math.ceil((length + 12) / deltaChars) + 2)
+      },
+    ),
+    { numRuns: 50 },
+  ))
+
+test('8: what a listener has seen is only ever taken back by round-retract', () =>
+  always(async ({ run, events }) => {
+    let [shown, round] = ['', '']
+    for (const event of events) {
+      if (event.type === 'text') round += event.text
+      if (event.type === 'round-retract') round = ''
+      if (event.type === 'round-end') [shown, round] = [shown + round, '']
+    }
+    const { messages } = await run.result
+    const told = messages.filter((message) => message.role === 'assistant').map(textOf)
+    expect(shown).toBe(told.join(''))
+  }))
+
+test('10: cancel reaches everything, and the end comes in the same moment', () =>
+  always(async ({ run, events, signals, cancelledAt, endedAt }) => {
+    const { outcome } = await run.result
+    if (outcome !== 'cancelled') return
+    expect(endedAt).toBe(cancelledAt)
+    const live = signals.filter((signal) => !signal.aborted)
+    // Those that are not aborted belong to requests and tools that were done before.
+    const finished = of(events, 'round-end').filter(({ finish }) => finish !== 'interrupted').length
+    const answered = of(events, 'tool-result').filter(
+      ({ output }) => !JSON.stringify(output).includes('Not finished'),
+    ).length
+    expect(live.length).toBeLessThanOrEqual(finished + answered)
+    expect(events.at(-1)).toMatchObject({ error: { code: 'stream_interrupted', message: 'enough' } })
+  }))

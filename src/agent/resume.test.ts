@@ -1,0 +1,384 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { RunEvent } from '../protocol/index.ts'
+import { script, scriptedModel } from '../testing/index.ts'
+import { tool } from '../tools/index.ts'
+import { collect, echo, of, pairs, typesOf } from './agent.test-kit.ts'
+import { agent } from './agent.ts'
+
+const refunds: { amount: number; key: string; attempt: number }[] = []
+
+const refund = tool({
+  name: 'refund',
+  description: 'Pays back',
+  input: z.object({ amount: z.number() }),
+  approve: ({ amount }) => amount > 100 && `${amount} is a lot`,
+  run: ({ amount }, { idempotencyKey, attempt }) => {
+    refunds.push({ amount, key: idempotencyKey, attempt })
+    return `refunded ${amount}`
+  },
+})
+
+const asksForRefund = (...amounts: number[]) =>
+  scriptedModel([
+    [
+      { call: 'echo', input: { value: 'x' } },
+      ...amounts.map((amount) => ({ call: 'refund', input: { amount } })),
+    ],
+    'All settled.',
+    'Not reached.',
+  ])
+
+function desk(model = asksForRefund(500)) {
+  refunds.length = 0
+  return { model, desk: agent({ model, tools: [echo, refund] }) }
+}
+
+describe('approval', () => {
+  test('a call that needs a person suspends the run once everything else is done', async () => {
+    const { desk: one, model } = desk(asksForRefund(500, 50))
+    const run = one.stream('refund me')
+    const events = await collect(run)
+    expect(of(events, 'approval-request')).toEqual([
+      {
+        type: 'approval-request',
+        callId: 'call_2',
+        name: 'refund',
+        input: { amount: 500 },
+        reason: '500 is a lot',
+      },
+    ])
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'suspended' })
+    expect(refunds.map(({ amount }) => amount)).toEqual([50])
+    expect((await run.result).approvals).toMatchObject([{ callId: 'call_2' }])
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('approved, it runs, and the run goes on', async () => {
+    const { desk: one, model } = desk()
+    const first = one.stream('refund me')
+    await first.result
+    const second = first.resume({ callId: 'call_2', approved: true })
+    const events = await collect(second)
+    expect(typesOf(events).slice(0, 4)).toEqual(['run-start', 'approval', 'tool-start', 'tool-result'])
+    expect(events[0]).toMatchObject({ resumes: first.id, input: [] })
+    expect(refunds).toEqual([{ amount: 500, key: `${first.id}:call_2`, attempt: 1 }])
+    const result = await second.result
+    expect(result).toMatchObject({ outcome: 'completed', text: 'All settled.', rounds: 2 })
+    expect(pairs(result)).toEqual([
+      ['call_1', 'x'],
+      ['call_2', 'refunded 500'],
+    ])
+    expect(model.requests[1]?.messages).toHaveLength(4)
+  })
+
+  test('declined, the model is told the reason and nothing runs', async () => {
+    const { desk: one } = desk()
+    const first = one.stream('refund me')
+    await first.result
+    const result = await first.resume([{ callId: 'call_2', approved: false, reason: 'ask the manager' }])
+      .result
+    expect(refunds).toEqual([])
+    expect(pairs(result)[1]).toEqual(['call_2', 'Not run: a person declined this call: ask the manager'])
+  })
+
+  test('approved with changed input, that is what runs, and the log shows it', async () => {
+    const { desk: one } = desk()
+    const first = one.stream('refund me')
+    await first.result
+    const second = first.resume({ callId: 'call_2', approved: true, input: { amount: 120 } })
+    const events = await collect(second)
+    expect(refunds).toMatchObject([{ amount: 120 }])
+    expect(of(events, 'approval')).toMatchObject([{ input: { amount: 120 } }])
+    expect(of(events, 'tool-start')).toMatchObject([{ input: { amount: 120 } }])
+  })
+
+  test('some may be decided and others wait on', async () => {
+    const { desk: one } = desk(asksForRefund(500, 600))
+    const first = one.stream('refund me')
+    await first.result
+    const second = first.resume({ callId: 'call_3', approved: true })
+    expect(await second.result).toMatchObject({ outcome: 'suspended', approvals: [{ callId: 'call_2' }] })
+    const third = second.resume({ callId: 'call_2', approved: false })
+    expect(await third.result).toMatchObject({ outcome: 'completed' })
+    expect(refunds).toEqual([{ amount: 600, key: `${first.id}:call_3`, attempt: 1 }])
+  })
+
+  test('it can be decided by another process, from the events alone', async () => {
+    const { desk: one } = desk()
+    const saved = JSON.stringify(await collect(one.stream('refund me')))
+    const elsewhere = agent({ model: scriptedModel(['Done elsewhere.']), tools: [echo, refund] })
+    const run = elsewhere.resume(JSON.parse(saved), { decisions: [{ callId: 'call_2', approved: true }] })
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Done elsewhere.' })
+    expect(refunds).toHaveLength(1)
+  })
+
+  test.each([
+    ['no decision', [], /pass at least one decision; waiting for a decision: 'call_2' \(refund\)/],
+    ['a call that does not wait', [{ callId: 'call_1', approved: true }], /no call 'call_1' waits/],
+    [
+      'the same call twice',
+      [
+        { callId: 'call_2', approved: true },
+        { callId: 'call_2', approved: true },
+      ],
+      /decided twice/,
+    ],
+    ['no yes or no', [{ callId: 'call_2' }], /approved: true \| false/],
+    ['a reason that is no text', [{ callId: 'call_2', approved: false, reason: 1 }], /must be text/],
+    ['input that is no object', [{ callId: 'call_2', approved: true, input: 'x' }], /must be an object/],
+    [
+      'input that does not fit',
+      [{ callId: 'call_2', approved: true, input: { amount: 'x' } }],
+      /does not fit the schema of 'refund': amount: /,
+    ],
+  ])('%s is refused before anything happens', async (_, decisions, message) => {
+    const run = desk().desk.stream('refund me')
+    await run.result
+    expect(() => run.resume(decisions as never)).toThrow(message)
+    expect(refunds).toEqual([])
+  })
+
+  test('only a suspended run can be resumed', async () => {
+    const run = agent({ model: scriptedModel(script.text('hi')) }).stream('hi')
+    expect(() => run.resume({ callId: 'x', approved: true })).toThrow(/still going on/)
+    await run.result
+    expect(() => run.resume({ callId: 'x', approved: true })).toThrow(/this one is completed/)
+    const events = await collect(run)
+    expect(() => agent({ model: scriptedModel([]) }).resume(events)).toThrow(/the run is over \(completed\)/)
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['an empty log', []],
+    ['a log without its beginning', [{ type: 'text', text: 'x' }]],
+  ])('%s cannot be resumed', (_, log) => {
+    expect(() => agent({ model: scriptedModel([]) }).resume(log as never)).toThrow(
+      /the first being its 'run-start'/,
+    )
+  })
+
+  test('a log from a newer version is refused', () => {
+    const log: RunEvent[] = [{ type: 'run-start', version: 2, runId: 'r', agent: 'a', input: [] }]
+    expect(() => agent({ model: scriptedModel([]) }).resume(log)).toThrow(/update millrace/)
+  })
+
+  test('cancelling a resumed run answers what still waits', async () => {
+    const { desk: one } = desk(asksForRefund(500, 600))
+    const first = one.stream('refund me')
+    await first.result
+    const second = first.resume({ callId: 'call_3', approved: true })
+    second.cancel('closed')
+    const result = await second.result
+    expect(result.outcome).toBe('cancelled')
+    expect(pairs(result)).toHaveLength(3)
+    expect(result.approvals).toEqual([])
+  })
+})
+
+describe('a log that was cut off', () => {
+  const runs: string[] = []
+  const counted = (name: string, repeat: 'safe' | 'never') =>
+    tool({
+      name,
+      description: 'Counts',
+      input: z.object({}),
+      repeat,
+      run: (_, { attempt, idempotencyKey }) => void runs.push(`${name} ${attempt} ${idempotencyKey}`),
+    })
+  const tools = [counted('once', 'never'), counted('again', 'safe')]
+  const begun: RunEvent[] = [
+    { type: 'run-start', version: 1, runId: 'R', agent: 'a', input: [{ role: 'user', content: 'go' }] },
+    { type: 'round-start', round: 1, model: 'm' },
+    { type: 'text', text: 'Half' },
+  ]
+  const call = (callId: string, name: string): RunEvent[] => [
+    { type: 'tool-call', callId, name, input: {} },
+    { type: 'tool-start', callId, attempt: 1 },
+  ]
+
+  function resume(log: RunEvent[], ...rounds: string[]) {
+    runs.length = 0
+    const model = scriptedModel(rounds)
+    return { model, run: agent({ model, tools }).resume(log) }
+  }
+
+  test('a half-told round without a started call is taken back and told again', async () => {
+    const { run } = resume([...begun, { type: 'tool-call', callId: 'c', name: 'once', input: {} }], 'Whole')
+    expect(typesOf(await collect(run))).toEqual([
+      'run-start',
+      'round-retract',
+      'round-start',
+      'text',
+      'round-end',
+      'run-end',
+    ])
+    expect(await run.result).toMatchObject({
+      rounds: 1,
+      messages: [{ role: 'user' }, { role: 'assistant', content: [{ type: 'text', text: 'Whole' }] }],
+    })
+    expect(runs).toEqual([])
+  })
+
+  test('a call in flight is run again only if that is safe, with the same key; otherwise its fate is unknown', async () => {
+    const { run, model } = resume([...begun, ...call('c1', 'once'), ...call('c2', 'again')], 'Whole')
+    const events = await collect(run)
+    expect(runs).toEqual(['again 2 R:c2'])
+    expect(of(events, 'round-end')[0]).toMatchObject({ round: 1, finish: 'interrupted' })
+    expect(pairs(await run.result)).toEqual([
+      ['c1', expect.stringMatching(/whether it took effect is unknown/)],
+      ['c2', '(no output)'],
+    ])
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('a call with a result is not run again, one that never started is run', async () => {
+    const ended: RunEvent = {
+      type: 'round-end',
+      round: 1,
+      model: 'm',
+      finish: 'tool-calls',
+      timings: { ms: 1 },
+    }
+    const result: RunEvent = {
+      type: 'tool-result',
+      callId: 'c1',
+      name: 'once',
+      output: [{ type: 'text', text: 'first' }],
+      isError: false,
+      ms: 1,
+      overlapMs: 0,
+    }
+    const { run } = resume(
+      [
+        ...begun,
+        ...call('c1', 'once'),
+        { type: 'tool-call', callId: 'c2', name: 'once', input: {} },
+        ended,
+        result,
+      ],
+      'Whole',
+    )
+    expect(pairs(await run.result)).toEqual([
+      ['c1', 'first'],
+      ['c2', '(no output)'],
+    ])
+    expect(runs).toEqual(['once 1 R:c2'])
+  })
+
+  test('cut off anywhere, a run goes on to the same end and no call runs twice', async () => {
+    const model = () =>
+      scriptedModel(
+        ({ messages }) =>
+          messages.some((message) => message.role === 'tool')
+            ? 'Done.'
+            : [{ text: 'Go. ' }, { call: 'once' }, { call: 'once' }],
+        { deltaChars: 3 },
+      )
+    const whole = await collect(agent({ model: model(), tools }).stream('go'))
+    for (let length = 1; length < whole.length; length++) {
+      runs.length = 0
+      const log = whole.slice(0, length)
+      const run = agent({ model: model(), tools }).resume(log)
+      const rest = await collect(run)
+      const result = await run.result
+      expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
+      expect(pairs(result).length).toBeGreaterThan(0)
+      const starts = [...of(log, 'tool-start'), ...of(rest, 'tool-start')].map((event) => event.callId)
+      // A call that started and was then forgotten with its round would be the one defect that matters.
+      expect(new Set(starts).size).toBe(starts.length)
+    }
+  })
+
+  test('a log can be cut off and resumed again and again', async () => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some((message) => message.role === 'tool') ? 'Done.' : [{ call: 'again' }],
+    )
+    let log = (await collect(agent({ model, tools }).stream('go'))).slice(0, 5)
+    for (let turn = 0; turn < 3; turn++) {
+      const more = await collect(agent({ model, tools }).resume(log))
+      log = [...log, ...more.slice(0, 3)]
+    }
+    const result = await agent({ model, tools }).resume(log).result
+    expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
+    expect(pairs(result)).toHaveLength(1)
+  })
+})
+
+describe('an agent as a tool', () => {
+  const clerk = (model = asksForRefund(500)) => agent({ name: 'clerk', model, tools: [echo, refund] })
+  const boss = (
+    inner: ReturnType<typeof clerk>,
+    model = scriptedModel(script.tool('clerk', { prompt: 'refund me' }, 'The clerk did it.')),
+  ) => agent({ name: 'boss', model, tools: [inner.asTool({ description: 'Does refunds' })] })
+
+  test("its events appear as progress of the call, its answer as the call's result", async () => {
+    refunds.length = 0
+    const run = boss(clerk(asksForRefund(50))).stream('go')
+    const events = await collect(run)
+    const inner = of(events, 'tool-progress').map(({ callId, event }) => {
+      expect(callId).toBe('call_1')
+      return event as RunEvent
+    })
+    expect(inner[0]).toMatchObject({ type: 'run-start', agent: 'clerk', input: [{ content: 'refund me' }] })
+    expect(of(inner, 'tool-result').map((event) => event.name)).toEqual(['echo', 'refund'])
+    expect(inner.at(-1)).toMatchObject({ type: 'run-end', outcome: 'completed' })
+    expect(pairs(await run.result)).toEqual([['call_1', 'All settled.']])
+    expect(refunds).toHaveLength(1)
+  })
+
+  test('a failure inside is told to the caller', async () => {
+    const run = boss(clerk(scriptedModel(script.failing({ code: 'auth', message: 'bad key' })))).stream('go')
+    expect(pairs(await run.result)).toEqual([['call_1', 'The tool failed: bad key']])
+  })
+
+  test('cancelling the caller cancels it', async () => {
+    const run = boss(clerk(scriptedModel(script.hanging('Working')))).stream('go')
+    for await (const event of run) if (event.type === 'tool-progress' && event.event?.type === 'text') break
+    run.cancel()
+    expect(await run.result).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  test("a person's decision reaches a call inside it, also from the events alone", async () => {
+    refunds.length = 0
+    const inner = clerk()
+    const first = boss(inner).stream('go')
+    const events = await collect(first)
+    expect(events.at(-1)).toMatchObject({ outcome: 'suspended' })
+    expect((await first.result).approvals).toMatchObject([
+      { callId: 'call_1/call_2', name: 'refund', input: { amount: 500 } },
+    ])
+
+    const outer = boss(inner, scriptedModel(['The clerk did it.']))
+    const second = outer.resume(JSON.parse(JSON.stringify(events)), {
+      decisions: [{ callId: 'call_1/call_2', approved: true }],
+    })
+    const more = await collect(second)
+    expect(refunds).toHaveLength(1)
+    expect(refunds[0]?.key).toMatch(/:call_2$/)
+    expect(of(more, 'tool-start')).toMatchObject([{ callId: 'call_1', attempt: 2 }])
+    expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
+  })
+
+  test('cut off anywhere, it goes on where it stood and repeats nothing', async () => {
+    const answering = (answer: string, ask: Parameters<typeof scriptedModel>[0] & readonly unknown[]) =>
+      scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? answer : (ask[0] as never)))
+    const make = () =>
+      boss(
+        clerk(answering('All settled.', [[{ call: 'refund', input: { amount: 5 } }]])),
+        answering('Done.', [[{ call: 'clerk', input: { prompt: 'x' } }]]),
+      )
+    const whole = await collect(make().stream('go'))
+    for (let length = 1; length < whole.length; length++) {
+      refunds.length = 0
+      const log = whole.slice(0, length)
+      const startedBefore = log.some(
+        (event) => event.type === 'tool-progress' && event.event?.type === 'tool-start',
+      )
+      const result = await make().resume(log).result
+      expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
+      expect(pairs(result)).toHaveLength(1)
+      expect(refunds).toHaveLength(startedBefore ? 0 : 1)
+    }
+  })
+})

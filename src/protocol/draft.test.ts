@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { assistantDraft, foldMessage } from './draft.ts'
+import type { ModelEvent } from './events.ts'
+
+const text = (text: string): ModelEvent => ({ type: 'text', text })
+const reasoning = (text: string): ModelEvent => ({ type: 'reasoning', text })
+const opaque = { provider: 'p', data: { signature: 's' } }
+const call = (callId: string): ModelEvent => ({
+  type: 'tool-call',
+  callId,
+  name: 'look',
+  input: { id: callId },
+})
+
+describe('what a model said becomes its message', () => {
+  test('deltas of one kind are one part, and each change of kind begins another', () => {
+    const events = [reasoning('hm'), reasoning('m'), text('a'), text('b'), reasoning('no'), text('c')]
+    expect(foldMessage(events)).toStrictEqual({
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'hmm' },
+        { type: 'text', text: 'ab' },
+        { type: 'reasoning', text: 'no' },
+        { type: 'text', text: 'c' },
+      ],
+    })
+  })
+
+  test('a tool call stands where it was closed, and the words after it are a part of their own', () => {
+    expect(foldMessage([text('one '), text('two'), call('c1'), call('c2'), text('three')])).toStrictEqual({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'one two' },
+        { type: 'tool-call', callId: 'c1', name: 'look', input: { id: 'c1' } },
+        { type: 'tool-call', callId: 'c2', name: 'look', input: { id: 'c2' } },
+        { type: 'text', text: 'three' },
+      ],
+    })
+  })
+
+  test('a call keeps its raw text and what must go back with it, but not its problem', () => {
+    const event: ModelEvent = {
+      type: 'tool-call',
+      callId: 'c1',
+      name: 'look',
+      input: {},
+      problem: 'no JSON',
+      raw: '{',
+      opaque,
+    }
+    expect(foldMessage([event])?.content).toStrictEqual([
+      { type: 'tool-call', callId: 'c1', name: 'look', input: {}, raw: '{', opaque },
+    ])
+  })
+
+  test('a part that has ended is not continued by more of its kind', () => {
+    const events: ModelEvent[] = [text('a'), { type: 'part-end', part: 'text' }, text('b')]
+    expect(foldMessage(events)?.content).toStrictEqual([
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+    ])
+  })
+
+  test('the end of a part brings what must go back to the provider with it', () => {
+    const events: ModelEvent[] = [reasoning('hm'), { type: 'part-end', part: 'reasoning', opaque }, text('a')]
+    expect(foldMessage(events)?.content).toStrictEqual([
+      { type: 'reasoning', text: 'hm', opaque },
+      { type: 'text', text: 'a' },
+    ])
+  })
+
+  test('reasoning without a word is kept if the provider must get it back, and otherwise left out', () => {
+    expect(foldMessage([{ type: 'part-end', part: 'reasoning', opaque }])?.content).toStrictEqual([
+      { type: 'reasoning', text: '', opaque },
+    ])
+    expect(foldMessage([{ type: 'part-end', part: 'reasoning' }])).toBeUndefined()
+  })
+
+  test('the end of another kind of part does not take the open words along', () => {
+    const events: ModelEvent[] = [text('a'), { type: 'part-end', part: 'reasoning', opaque }]
+    expect(foldMessage(events)?.content).toStrictEqual([
+      { type: 'text', text: 'a' },
+      { type: 'reasoning', text: '', opaque },
+    ])
+  })
+
+  test('events that carry no part of the message change nothing', () => {
+    const around = [
+      { type: 'run-start' },
+      { type: 'tool-input-start', callId: 'c1', name: 'look' },
+      { type: 'tool-input', callId: 'c1', delta: '{' },
+      { type: 'tool-result', callId: 'c1' },
+      { type: 'done', finish: 'stop' },
+      { type: 'something new' },
+    ]
+    expect(foldMessage(around)).toBeUndefined()
+    expect(foldMessage(around.flatMap((event) => [event, text('a')]))).toStrictEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'aaaaaa' }],
+    })
+  })
+
+  test('nothing said is no message', () => {
+    expect(foldMessage([])).toBeUndefined()
+    expect(assistantDraft().message()).toBeUndefined()
+  })
+
+  test('a delta cut into pieces gives the same message as the whole', () => {
+    const said: fc.Arbitrary<ModelEvent[]> = fc.array(
+      fc.oneof(
+        fc.string({ minLength: 1 }).map(text),
+        fc.string({ minLength: 1 }).map(reasoning),
+        fc.constantFrom('text', 'reasoning').map((part): ModelEvent => ({ type: 'part-end', part })),
+        fc.string().map(call),
+      ),
+    )
+    fc.assert(
+      fc.property(said, (events) => {
+        const pieces = events.flatMap((event) =>
+          'text' in event ? [...event.text].map((text): ModelEvent => ({ ...event, text })) : [event],
+        )
+        expect(foldMessage(pieces)).toEqual(foldMessage(events))
+      }),
+    )
+  })
+})
+
+describe('a draft under way', () => {
+  test('tells its words and calls so far, reasoning left out', () => {
+    const draft = assistantDraft()
+    for (const event of [reasoning('hm'), text('a'), call('c1'), text('b')]) draft.push(event)
+    expect(draft.text).toBe('ab')
+    expect(draft.calls.map(({ callId }) => callId)).toEqual(['c1'])
+    draft.push(text('c'))
+    draft.push(call('c2'))
+    expect(draft.text).toBe('abc')
+    expect(draft.calls.map(({ callId }) => callId)).toEqual(['c1', 'c2'])
+  })
+
+  test('can be asked for its message at any moment, and goes on as if it had not been', () => {
+    const events = [text('a'), text('b'), call('c1'), reasoning('c'), reasoning('d')]
+    const draft = assistantDraft()
+    for (const [index, event] of events.entries()) {
+      draft.push(event)
+      expect(draft.message()).toEqual(foldMessage(events.slice(0, index + 1)))
+    }
+  })
+
+  test('a message that was handed out does not change with what is said later', () => {
+    const draft = assistantDraft()
+    draft.push(text('a'))
+    const early = draft.message()
+    draft.push(text('b'))
+    draft.push(call('c1'))
+    expect(early).toStrictEqual({ role: 'assistant', content: [{ type: 'text', text: 'a' }] })
+  })
+})
