@@ -2,13 +2,15 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { plainEnv } from './processes.ts'
 import { root } from './root.ts'
 
 // What `npm start` runs, after the build.
 const main = join('examples', 'support-desk', 'main.ts')
 const esc = String.fromCharCode(27)
+// Only turns a hang into a failure.
+const limit = { timeout: 60_000, killSignal: 'SIGKILL' } as const
 const colour = new RegExp(`${esc}\\[[0-9;]*m`)
 
 const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
@@ -42,7 +44,7 @@ describe.concurrent('without a terminal', () => {
       '[lookup_order] {"id":"ORD-42"} …',
       '[lookup_order] done in ',
       '[track_parcel] at the hub in Lyon',
-      '[track_parcel] done in 2',
+      '[track_parcel] done in ',
     ].map((line) => stdout.indexOf(line))
     expect(order).not.toContain(-1)
     expect(order).toEqual(order.toSorted((a, b) => a - b))
@@ -89,7 +91,7 @@ describe.concurrent('without a terminal', () => {
     const child = start()
     const stdout = collect(child.stdout)
     child.stdout?.on('data', () => {
-      if (stdout().includes('[track_parcel] asked')) child.kill('SIGINT')
+      if (!child.killed && stdout().includes('[track_parcel] asked')) child.kill('SIGINT')
     })
     expect(await exitOf(child)).toBe(130)
     expect(stdout()).toContain('[track_parcel] stopped after ')
@@ -102,14 +104,12 @@ describe.concurrent('in a terminal', { skip: skipTerminal }, () => {
     await terminal.see('you › ')
     terminal.type('Where is ORD-42?\r')
     await terminal.see(/… track_parcel \{"[^}]*\r/)
+    await terminal.see(/track_parcel \{"id":"ORD-42"\} · running .*\r\n.*lookup_order .*running/)
     await terminal.see(
-      /track_parcel \{"id":"ORD-42"\} · running \d+ ms · asked Colibri\r\n.*lookup_order .*running/,
+      /track_parcel .*running \d\.\d s · at the hub in Lyon\r\n.*✓ lookup_order .*done in \d+ ms/,
     )
-    await terminal.see(
-      /track_parcel .*running 1\.\d s · at the hub in Lyon\r\n.*✓ lookup_order .*done in \d+ ms/,
-    )
-    await terminal.see(/✓ track_parcel \{"id":"ORD-42"\} · done in 2\.\d s/)
-    await terminal.see('due on Thursday.')
+    await terminal.see(/✓ track_parcel \{"id":"ORD-42"\} · done in \d\.\d s/)
+    await terminal.see('Thursday.')
     await terminal.see('you › ')
     terminal.type('exit\r')
     expect(await terminal.exit).toBe(0)
@@ -145,7 +145,7 @@ describe.concurrent('in a terminal', { skip: skipTerminal }, () => {
     terminal.type('Where is ORD-42?\r')
     await terminal.see(/track_parcel .*running .*asked Colibri/)
     terminal.type('\x03')
-    await terminal.see(/■ track_parcel \{"id":"ORD-42"\} · stopped after \d+ ms/)
+    await terminal.see(/■ track_parcel \{"id":"ORD-42"\} · stopped after /)
     await terminal.see('■ stopped')
     await terminal.see('you › ')
     terminal.type('and what is ORD-41?\r')
@@ -202,13 +202,8 @@ describe.concurrent('in a terminal', { skip: skipTerminal }, () => {
 
 /** Starts the demo outside any terminal. */
 function start(stdin: 'ignore' | 'pipe' = 'ignore'): ChildProcess {
-  const child = spawn(process.execPath, [main], {
-    cwd: root,
-    env: plainEnv(),
-    stdio: [stdin, 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return child
+  const options = { cwd: root, env: plainEnv(), ...limit }
+  return spawn(process.execPath, [main], { ...options, stdio: [stdin, 'pipe', 'pipe'] })
 }
 
 /** Plays it to its end with this on stdin, or with a pipe that `never` ends, or with nothing at all. */
@@ -238,8 +233,8 @@ function openTerminal({ columns = 100, env = {} }: { columns?: number; env?: Nod
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd: root,
     env: { ...plainEnv(), TERM: 'xterm-256color', ...env },
+    ...limit,
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
   const output = collect(child.stdout)
   const exit = exitOf(child)
   let seen = 0

@@ -85,12 +85,13 @@ const marks: Record<Exclude<Call['state'], 'running'>, string> = {
 }
 const spinner = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏']
 
-/** One line, never wider than the terminal: long arguments give way before the status does. */
+/** One line, never wider than the terminal: long notes give way to the arguments, and those to the state and its time. */
 function callLine(call: Call, width: number): string {
   const turn = Math.floor((performance.now() - call.startedAt) / 80) % spinner.length
   const mark = call.state === 'running' ? styleText('cyan', spinner[turn] ?? '') : marks[call.state]
   const status = statusOf(call)
-  const room = width - widthOf(`  x ${call.name}  · ${status}`)
+  const [state = ''] = status.split(' · ')
+  const room = width - widthOf(`  x ${call.name}  · ${state}`)
   const input = clip(cleanLine(call.input.slice(0, 1000)), Math.max(8, room))
   const words = [`${call.name} ${input}`, ...(status ? [status] : [])].join(' · ')
   return `  ${mark} ${styleText('dim', clip(words, width - 4))}`

@@ -13,12 +13,12 @@ export interface GenerationOptions {
 }
 
 /** How long it has taken so far. */
-export interface Elapsed {
+interface Elapsed {
   readonly firstEventMs?: number
   readonly ms: number
 }
 
-export type GenerationEnd =
+type GenerationEnd =
   | { readonly done: DoneEvent; readonly error?: undefined }
   | { readonly done?: undefined; readonly error: MillraceError }
 

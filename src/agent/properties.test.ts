@@ -5,6 +5,7 @@ import type { Model, RunEvent } from '../protocol/index.ts'
 import { findUnpaired, textOf } from '../protocol/index.ts'
 import type { FakeClock, ScriptRound, ScriptStep } from '../testing/index.ts'
 import { fakeClock, scriptedModel } from '../testing/index.ts'
+import type { Tool } from '../tools/index.ts'
 import { tool } from '../tools/index.ts'
 import { of } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
@@ -77,6 +78,7 @@ interface Played {
   readonly events: RunEvent[]
   readonly clock: FakeClock
   readonly models: ReturnType<typeof scriptedModel>[]
+  readonly tools: Tool[]
   /** Input of each time a tool really ran. */
   readonly ran: { callId: string; n: unknown }[]
   readonly signals: AbortSignal[]
@@ -167,7 +169,7 @@ async function play(
   await clock.until(reading)
   // Whatever is still under way must change nothing any more.
   await clock.advance(10_000)
-  return { run, events, clock, models, ran, signals, cancelledAt, endedAt }
+  return { run, events, clock, models, tools, ran, signals, cancelledAt, endedAt }
 }
 
 function always(check: (played: Played, scene: Scenario) => void | Promise<void>) {
@@ -237,6 +239,23 @@ test('4: a tool runs only if its arguments were closed, are valid JSON and fit i
     }
     expect(ran.map(({ callId }) => callId)).toEqual(of(events, 'tool-start').map(({ callId }) => callId))
   }))
+
+test('5: cut off anywhere and resumed, a run ends, paired, and no call that was started runs again', () =>
+  fc.assert(
+    fc.asyncProperty(scenario, fc.nat(), async (scene, at) => {
+      const { events, tools, ran } = await play(scene)
+      const log = events.slice(0, 1 + (at % (events.length - 1)))
+      const startedBefore = new Set(of(log, 'tool-start').map(({ callId }) => callId))
+      ran.length = 0
+      const clock = fakeClock()
+      const run = agent({ model: scriptedModel(() => 'That is all.'), tools, clock }).resume(log)
+      const { messages, outcome } = await clock.until(run.result)
+      expect(['completed', 'suspended', 'truncated']).toContain(outcome)
+      if (outcome !== 'suspended') expect(findUnpaired(messages)).toBeUndefined()
+      for (const { callId } of ran) expect(startedBefore).not.toContain(callId)
+    }),
+    { numRuns: 250 },
+  ))
 
 test('6: the speed of a listener changes neither what happens nor when', () =>
   fc.assert(

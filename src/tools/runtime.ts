@@ -47,7 +47,7 @@ export interface RuntimeOptions<Context> {
 }
 
 /** A call to deal with, and what the log already knows of it. */
-export interface CallOrder {
+interface CallOrder {
   readonly call: ToolCallEvent
   /** The tools of the round in which the call was made. */
   readonly tools: ReadonlyMap<string, Tool>

@@ -22,7 +22,7 @@ export type InferValue<S extends Schema> = S extends StandardSchemaV1
     : JsonObject
 
 /** `message` names the place and what is wrong there, in words for a model. */
-export type Checked<Value = unknown> =
+type Checked<Value = unknown> =
   | { readonly value: Value; readonly issues?: undefined }
   | { readonly issues: readonly string[] }
 

@@ -1,0 +1,1382 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../agent/index.ts'
+import type {
+  ApprovalEvent,
+  JsonObject,
+  RunEvent,
+  ToolProgressEvent,
+  ToolResultEvent,
+  ToolResultPart,
+} from '../protocol/index.ts'
+import { sleep } from '../protocol/index.ts'
+import { fakeClock, script, scriptedModel } from '../testing/index.ts'
+import type { JsonSchema, Resumed, Tool, ToolContext, ToolOptions } from './index.ts'
+import { repeatGuard, tool, toolContent } from './index.ts'
+import type { RuntimeOptions } from './runtime.ts'
+import { Pending, toolRuntime } from './runtime.ts'
+
+const anything = {
+  jsonSchema: { type: 'object' },
+  validate: (value: unknown) => ({ value: value as JsonObject }),
+} satisfies JsonSchema
+
+type Run = ToolOptions<typeof anything, unknown>['run']
+type More = Partial<Omit<ToolOptions<typeof anything, unknown>, 'name' | 'input' | 'run'>>
+
+/** A tool that takes anything. */
+const make = (name: string, run: Run, more: More = {}): Tool =>
+  tool({ name, description: name, input: anything, run, ...more })
+
+const forever = () => new Promise<never>(() => {})
+
+/** A tool that ends when the test says so, and what it was given. */
+function held(name: string, more: More = {}) {
+  const running: { context: ToolContext; end: (value?: unknown) => void; fail: (error: unknown) => void }[] =
+    []
+  const made = make(
+    name,
+    (_, context) => new Promise((end, fail) => running.push({ context, end, fail })),
+    more,
+  )
+  const at = (index: number) => {
+    const one = running[index]
+    if (!one) throw new Error(`${name} has not started ${index + 1} times`)
+    return one
+  }
+  return { tool: made, running, at }
+}
+
+function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = {}) {
+  const clock = fakeClock()
+  const events: RunEvent[] = []
+  const failures: string[][] = []
+  const runtime = toolRuntime<unknown>({
+    emit: (event) => events.push(event),
+    clock,
+    runId: 'run_2',
+    originId: 'run_1',
+    context: undefined,
+    concurrency: 8,
+    timeoutMs: 300_000,
+    maxResultChars: 50_000,
+    repeats: undefined,
+    beforeCall: undefined,
+    afterCall: undefined,
+    onFailure: (name, reason) => failures.push([name, reason]),
+    ...more,
+  })
+  const byName = new Map(tools.map((one) => [one.name, one]))
+  const results = () => events.filter((event) => event.type === 'tool-result') as ToolResultEvent[]
+  let count = 0
+  return {
+    clock,
+    events,
+    failures,
+    runtime,
+    submit(
+      name: string,
+      input: JsonObject = {},
+      order: { problem?: string; decision?: Omit<ApprovalEvent, 'type' | 'callId'>; resumed?: Resumed } = {},
+    ) {
+      const callId = `c${++count}`
+      const { problem, decision, resumed } = order
+      runtime.submit({
+        call: { type: 'tool-call', callId, name, input, ...(problem !== undefined && { problem, raw: '{' }) },
+        tools: byName,
+        attempt: 1,
+        ...(decision && { decision: { type: 'approval', callId, ...decision } }),
+        ...(resumed && { resumed }),
+      })
+      return callId
+    },
+    /** What happened, in short: `tool-start c1`. */
+    story: () => events.map((event) => `${event.type} ${'callId' in event ? event.callId : ''}`),
+    results,
+    starts: () => events.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : [])),
+    progress: () => events.filter((event) => event.type === 'tool-progress') as ToolProgressEvent[],
+    /** The only result there is, once every call is answered. */
+    async result() {
+      await clock.until(runtime.settled())
+      const [only, ...others] = results()
+      if (!only || others.length > 0) throw new Error(`there are ${others.length + (only ? 1 : 0)} results`)
+      return only
+    },
+  }
+}
+
+const textOf = (parts: readonly ToolResultPart[] | undefined) =>
+  parts?.map((part) => (part.type === 'text' ? part.text : JSON.stringify(part))).join(' ')
+
+/** Lets everything happen that needs no time. */
+const quiet = (clock: { advance(ms: number): Promise<void> }) => clock.advance(0)
+
+describe('a call', () => {
+  test('starts in the very turn in which it is submitted, when nothing in its way takes time', () => {
+    const { submit, story } = setUp([make('look', forever)])
+    submit('look')
+    expect(story()).toEqual(['tool-start c1'])
+  })
+
+  test('starts in the same turn with a hook that answers at once', () => {
+    const { submit, story } = setUp([make('look', forever)], { beforeCall: () => undefined })
+    submit('look')
+    expect(story()).toEqual(['tool-start c1'])
+  })
+
+  test('is given its input as the schema made it, and what it needs to behave', async () => {
+    const seen: unknown[] = []
+    const look = tool({
+      name: 'look',
+      description: 'd',
+      input: z.object({ id: z.string().transform((id) => id.length) }),
+      run: (...given) => {
+        seen.push(...given)
+      },
+    })
+    const context = { userId: 'u1' }
+    const { submit, result } = setUp([look], { context })
+    submit('look', { id: 'abc' })
+    await result()
+    expect(seen).toEqual([
+      { id: 3 },
+      expect.objectContaining({
+        callId: 'c1',
+        runId: 'run_2',
+        idempotencyKey: 'run_1:c1',
+        attempt: 1,
+        resumed: undefined,
+        context,
+      }),
+    ])
+    expect((seen[1] as ToolContext).context).toBe(context)
+    expect((seen[1] as ToolContext).signal.aborted).toBe(false)
+  })
+
+  test('is told as started without an input, since it is the model’s own', async () => {
+    const { submit, events, result } = setUp([make('look', () => 'seen')])
+    submit('look', { id: 1 })
+    await result()
+    expect(events).toStrictEqual([
+      { type: 'tool-start', callId: 'c1', attempt: 1 },
+      {
+        type: 'tool-result',
+        callId: 'c1',
+        name: 'look',
+        output: [{ type: 'text', text: 'seen' }],
+        isError: false,
+        ms: 0,
+        overlapMs: 0,
+      },
+    ])
+  })
+
+  test('is known until the round is over', () => {
+    const { submit, runtime } = setUp([make('look', () => 'seen')])
+    const callId = submit('look')
+    expect(runtime.knows(callId)).toBe(true)
+    expect(runtime.knows('other')).toBe(false)
+    runtime.roundOver()
+    expect(runtime.knows(callId)).toBe(false)
+  })
+
+  test('is timed on the clock: how long it ran, and how much of that the model was still talking', async () => {
+    const { clock, runtime, submit, results } = setUp([
+      make('before', (_, { signal }) => sleep(40, { clock, signal })),
+      make('across', (_, { signal }) => sleep(100, { clock, signal })),
+    ])
+    submit('before')
+    submit('across')
+    await clock.advance(70)
+    runtime.modelDone()
+    submit('before')
+    await clock.until(runtime.settled())
+    expect(results()).toMatchObject([
+      { callId: 'c1', ms: 40, overlapMs: 40 },
+      { callId: 'c2', ms: 100, overlapMs: 70 },
+      { callId: 'c3', ms: 40, overlapMs: 0 },
+    ])
+  })
+
+  test('that is refused by the loop is answered at once and never known', () => {
+    const { runtime, results, failures } = setUp([])
+    const call = { type: 'tool-call', callId: 'x', name: 'look', input: {} } as const
+    runtime.refuse(call, 'Not run.')
+    expect(results()).toMatchObject([{ callId: 'x', isError: true, ms: 0 }])
+    expect(failures).toEqual([])
+    runtime.refuse(call, 'Not run.', { failure: true })
+    expect(failures).toEqual([['look', 'Not run.']])
+    expect(runtime.knows('x')).toBe(false)
+  })
+})
+
+describe('calls beside each other', () => {
+  test('run at once up to the cap, and the next starts when one is done', async () => {
+    const { tool: look, at } = held('look')
+    const { submit, clock, starts } = setUp([look])
+    for (let count = 0; count < 10; count++) submit('look')
+    expect(starts()).toEqual(['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8'])
+    at(4).end()
+    await quiet(clock)
+    expect(starts()).toHaveLength(9)
+    at(0).end()
+    await quiet(clock)
+    expect(starts()).toHaveLength(10)
+  })
+
+  test('an exclusive one runs alone, in its turn', async () => {
+    const look = held('look')
+    const pay = held('pay', { exclusive: true })
+    const { submit, clock, starts, runtime } = setUp([look.tool, pay.tool])
+    for (const name of ['look', 'pay', 'look', 'pay']) submit(name)
+    expect(starts()).toEqual(['c1'])
+    look.at(0).end()
+    await quiet(clock)
+    expect(starts()).toEqual(['c1', 'c2'])
+    pay.at(0).end()
+    await quiet(clock)
+    expect(starts()).toEqual(['c1', 'c2', 'c3'])
+    look.at(1).end()
+    await quiet(clock)
+    expect(starts()).toEqual(['c1', 'c2', 'c3', 'c4'])
+    pay.at(1).end()
+    await runtime.settled()
+  })
+
+  test('one that is refused takes nobody’s place', async () => {
+    const pay = held('pay', { exclusive: true })
+    const { submit, starts, results } = setUp([pay.tool])
+    submit('nothing')
+    submit('pay')
+    expect(results()).toHaveLength(1)
+    expect(starts()).toEqual(['c2'])
+  })
+
+  test('are settled when the last is answered or waits for a person, and not before', async () => {
+    const look = held('look')
+    const { submit, clock, runtime } = setUp([look.tool, make('ask', () => '', { approve: true })])
+    let settled = 0
+    const count = () => {
+      settled++
+    }
+    await runtime.settled()
+    submit('look')
+    submit('look')
+    submit('ask')
+    void runtime.settled().then(count)
+    void runtime.settled().then(count)
+    look.at(0).end()
+    await quiet(clock)
+    expect(settled).toBe(0)
+    look.at(1).end()
+    await quiet(clock)
+    expect(settled).toBe(2)
+  })
+
+  test('count as started once one of them has, until the round is over', async () => {
+    const { submit, clock, runtime } = setUp([
+      make('look', () => ''),
+      make('ask', () => '', { approve: true }),
+    ])
+    submit('ask')
+    submit('nothing')
+    expect(runtime.started).toBe(false)
+    submit('look')
+    expect(runtime.started).toBe(true)
+    await clock.until(runtime.settled())
+    expect(runtime.started).toBe(true)
+    runtime.roundOver()
+    expect(runtime.started).toBe(false)
+  })
+
+  test('what has not started when the round is over never does, and is not answered', async () => {
+    const look = held('look')
+    const slowHook = () => sleep(10, { clock: hookClock })
+    const hookClock = fakeClock()
+    const { submit, runtime, events } = setUp([look.tool, make('ask', () => '', { approve: true })], {
+      beforeCall: slowHook,
+    })
+    submit('look')
+    submit('ask')
+    const settled = runtime.settled()
+    runtime.roundOver()
+    await settled
+    await hookClock.advance(100)
+    expect(events).toEqual([])
+    expect(look.running).toEqual([])
+  })
+})
+
+describe('what a tool gives back', () => {
+  test.each<[string, unknown, ToolResultPart[]]>([
+    ['text', 'seen', [{ type: 'text', text: 'seen' }]],
+    ['JSON', { ok: [1] }, [{ type: 'json', value: { ok: [1] } }]],
+    ['null', null, [{ type: 'json', value: null }]],
+    ['nothing', undefined, [{ type: 'text', text: '(no output)' }]],
+    [
+      'an image of bytes',
+      toolContent([
+        { type: 'text', text: 'look' },
+        { type: 'image', data: new TextEncoder().encode('hello'), mediaType: 'image/png' },
+      ]),
+      [
+        { type: 'text', text: 'look' },
+        { type: 'image', data: 'aGVsbG8=', mediaType: 'image/png' },
+      ],
+    ],
+  ])('%s is its result', async (_, value, output) => {
+    const { submit, result, failures } = setUp([make('look', async () => value)])
+    submit('look')
+    expect(await result()).toMatchObject({ output, isError: false })
+    expect(failures).toEqual([])
+  })
+
+  const cycle: Record<string, unknown> = {}
+  cycle.self = cycle
+  test.each<[string, unknown]>([
+    ['a bigint', 10n],
+    ['a cycle', cycle],
+    ['content that is none', toolContent([{ type: 'video' } as never])],
+  ])('%s is no result, and the model is told', async (_, value) => {
+    const { submit, result, failures } = setUp([make('look', () => value)])
+    submit('look')
+    const { output, isError } = await result()
+    expect(isError).toBe(true)
+    expect(textOf(output)).toMatch(/^The tool failed: ./)
+    expect(failures).toHaveLength(1)
+  })
+
+  test('a very large one is whole in the event and cut for the model, with a note that says how much', async () => {
+    const whole = `${'a'.repeat(400)}${'b'.repeat(600)}`
+    const { submit, result } = setUp([make('look', () => whole)], { maxResultChars: 100 })
+    submit('look')
+    const { output, shown } = await result()
+    expect(output).toEqual([{ type: 'text', text: whole }])
+    expect(textOf(shown)).toBe(
+      `${'a'.repeat(50)}\n[… 900 of 1000 characters left out here …]\n${'b'.repeat(50)}`,
+    )
+  })
+
+  test('the tool’s own limit counts more than the agent’s', async () => {
+    const whole = 'x'.repeat(1000)
+    const long = setUp([make('look', () => whole, { maxResultChars: 1000 })], { maxResultChars: 10 })
+    long.submit('look')
+    expect(await long.result()).not.toHaveProperty('shown')
+    const short = setUp([make('look', () => whole, { maxResultChars: 10 })], { maxResultChars: 1000 })
+    short.submit('look')
+    expect(textOf((await short.result()).shown)).toContain('[… 990 of 1000')
+  })
+})
+
+describe('what goes wrong is told to the model, and to the loop', () => {
+  test('a tool that throws, at once or later', async () => {
+    for (const run of [
+      () => {
+        throw new Error('no such order')
+      },
+      () => Promise.reject(new Error('no such order')),
+      async function* () {
+        yield 1
+        throw new Error('no such order')
+      },
+    ]) {
+      const { submit, result, failures } = setUp([make('look', run)])
+      submit('look')
+      expect(await result()).toMatchObject({
+        output: [{ type: 'text', text: 'The tool failed: no such order' }],
+        isError: true,
+      })
+      expect(failures).toEqual([['look', 'The tool failed: no such order']])
+    }
+  })
+
+  test('a tool that throws something strange', async () => {
+    for (const thrown of [undefined, null, 0, '', { toString: null }]) {
+      const { submit, result } = setUp([make('look', () => Promise.reject(thrown))])
+      submit('look')
+      expect((await result()).isError).toBe(true)
+    }
+  })
+
+  test('an unknown tool, with the closest name and all there are', () => {
+    const { submit, results, failures, starts } = setUp([
+      make('get_weather', () => ''),
+      make('refund', () => ''),
+    ])
+    submit('getWether')
+    expect(textOf(results()[0]?.output)).toBe(
+      "There is no tool named 'getWether'. Did you mean 'get_weather'? Available: get_weather, refund.",
+    )
+    expect(failures).toHaveLength(1)
+    expect(starts()).toEqual([])
+  })
+
+  test('an unknown tool where there is none at all', () => {
+    const { submit, results } = setUp([])
+    submit('look')
+    expect(textOf(results()[0]?.output)).toContain('answer without tools')
+  })
+
+  test('arguments that could not be read', () => {
+    const { submit, results, failures, starts } = setUp([make('look', () => '')])
+    submit('look', {}, { problem: 'the arguments are not valid JSON: oops' })
+    expect(results()[0]).toMatchObject({ isError: true, ms: 0 })
+    expect(textOf(results()[0]?.output)).toBe(
+      'Not run: the arguments are not valid JSON: oops. Call the tool again with complete arguments, as one JSON object.',
+    )
+    expect(failures).toHaveLength(1)
+    expect(starts()).toEqual([])
+  })
+
+  test('arguments that do not fit, naming each field', () => {
+    const input = z.object({ id: z.string(), count: z.number() })
+    const look = tool({ name: 'look', description: 'd', input, run: () => '' })
+    const { submit, results, failures, starts } = setUp([look])
+    submit('look', { id: 7 })
+    const text = textOf(results()[0]?.output)
+    expect(text).toContain("Not run: the arguments do not fit the schema of 'look'.")
+    expect(text).toMatch(/\n- id: .*string/)
+    expect(text).toMatch(/\n- count: .*number/)
+    expect(failures).toHaveLength(1)
+    expect(starts()).toEqual([])
+  })
+
+  test('arguments held against JSON Schema alone, which takes a turn', async () => {
+    const input = { jsonSchema: { type: 'object', properties: { id: { type: 'string' } } } }
+    const look = tool({ name: 'look', description: 'd', input, run: () => 'seen' })
+    const { submit, clock, runtime, results } = setUp([look])
+    submit('look', { id: 7 })
+    submit('look', { id: 'a' })
+    // The validator is loaded on first use: from the disk, not on the clock.
+    await runtime.settled()
+    await quiet(clock)
+    expect(results()).toHaveLength(2)
+    expect(textOf(results().find(({ callId }) => callId === 'c1')?.output)).toContain('- id: ')
+    expect(textOf(results().find(({ callId }) => callId === 'c2')?.output)).toBe('seen')
+  })
+
+  test('a validator that answers nonsense later leaves no call without its answer', async () => {
+    const validate = async () => ({ issues: [null] }) as never
+    const input = { jsonSchema: { type: 'object' }, validate }
+    const look = tool({ name: 'look', description: 'd', input, run: () => '' })
+    expect((await look.schema.check({})).issues).toHaveLength(1)
+    const { submit, result } = setUp([look])
+    submit('look')
+    expect((await result()).isError).toBe(true)
+  })
+
+  test('arguments by the thousand that do not fit are not all listed', () => {
+    const validate = () => ({ issues: Array.from({ length: 1000 }, () => ({ message: 'no' })) })
+    const input = { jsonSchema: { type: 'object' }, validate }
+    const { submit, results } = setUp([tool({ name: 'look', description: 'd', input, run: () => '' })])
+    submit('look')
+    expect(textOf(results()[0]?.output)?.split('\n- ')).toHaveLength(21)
+  })
+})
+
+describe('a time-out', () => {
+  test('stops the tool, tells the model and frees its place', async () => {
+    const look = held('look', { timeoutMs: 100 })
+    const { submit, clock, results, failures, starts } = setUp([look.tool], { concurrency: 1 })
+    submit('look')
+    submit('look')
+    await clock.advance(99)
+    expect(results()).toEqual([])
+    expect(look.at(0).context.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect(results()).toMatchObject([{ callId: 'c1', isError: true, ms: 100 }])
+    expect(textOf(results()[0]?.output)).toBe('The tool did not finish within 100 ms and was stopped.')
+    expect(look.at(0).context.signal.reason).toMatchObject({ name: 'TimeoutError' })
+    expect(failures).toHaveLength(1)
+    expect(starts()).toEqual(['c1', 'c2'])
+  })
+
+  test('is the agent’s for a tool that has none of its own', async () => {
+    const slow = held('slow')
+    const own = held('own', { timeoutMs: 500 })
+    const { submit, clock, results } = setUp([slow.tool, own.tool], { timeoutMs: 50 })
+    submit('own')
+    submit('slow')
+    await clock.advance(50)
+    expect(results().map(({ callId }) => callId)).toEqual(['c2'])
+    await clock.advance(450)
+    expect(results().map(({ callId }) => callId)).toEqual(['c2', 'c1'])
+  })
+
+  test('does not begin while the call waits for its turn', async () => {
+    const look = held('look', { timeoutMs: 100 })
+    const { submit, clock, results } = setUp([look.tool], { concurrency: 1 })
+    submit('look')
+    submit('look')
+    await clock.advance(90)
+    look.at(0).end()
+    await clock.advance(90)
+    expect(results()).toHaveLength(1)
+    await clock.advance(10)
+    expect(results()).toMatchObject([{ isError: false }, { isError: true, ms: 100 }])
+  })
+
+  test('of Infinity sets no timer, and one that was not needed is called off', async () => {
+    const { submit, clock, runtime, results } = setUp([
+      make('endless', forever, { timeoutMs: Number.POSITIVE_INFINITY }),
+      make('quick', () => 'seen', { timeoutMs: 10 }),
+    ])
+    submit('quick')
+    await quiet(clock)
+    submit('endless')
+    expect(results()).toHaveLength(1)
+    await expect(clock.until(runtime.settled())).rejects.toThrow('no timer is set')
+    expect(clock.now()).toBe(0)
+  })
+
+  test('what the tool does afterwards changes nothing', async () => {
+    const look = held('look', { timeoutMs: 10 })
+    const { submit, clock, events } = setUp([look.tool])
+    submit('look')
+    await clock.advance(10)
+    const before = structuredClone(events)
+    const { context, end } = look.at(0)
+    context.progress('late')
+    context.relay({ type: 'text', text: 'late' })
+    end('late')
+    await clock.advance(10)
+    expect(events).toEqual(before)
+  })
+
+  test('a tool that failed after its time leaves no rejection behind', async () => {
+    const look = held('look', { timeoutMs: 10 })
+    const { submit, clock, results } = setUp([look.tool])
+    submit('look')
+    await clock.advance(10)
+    look.at(0).fail(new Error('late'))
+    await quiet(clock)
+    expect(results()).toHaveLength(1)
+  })
+
+  test('a tool that goes on after its time is not heard, even while a hook looks at what happened', async () => {
+    const look = held('look', { timeoutMs: 10 })
+    const { submit, clock, progress, results } = setUp([look.tool], {
+      afterCall: () => sleep(100, { clock }),
+    })
+    submit('look')
+    await clock.advance(50)
+    look.at(0).context.progress('late')
+    await clock.advance(100)
+    expect(results()).toHaveLength(1)
+    expect(progress()).toEqual([])
+  })
+})
+
+describe('progress', () => {
+  test('is told as it happens, as JSON', async () => {
+    const { submit, events, result } = setUp([
+      make('look', async (_, { progress, relay }) => {
+        progress({ at: 1, when: undefined } as never)
+        relay({ type: 'text', text: 'inner' })
+        progress('two')
+        return 'seen'
+      }),
+    ])
+    submit('look')
+    await result()
+    expect(events.slice(1, 4)).toStrictEqual([
+      { type: 'tool-progress', callId: 'c1', data: { at: 1 } },
+      { type: 'tool-progress', callId: 'c1', event: { type: 'text', text: 'inner' } },
+      { type: 'tool-progress', callId: 'c1', data: 'two' },
+    ])
+  })
+
+  test('is a copy: the tool may go on changing its own', async () => {
+    const state = { at: 1 }
+    const { submit, progress, result } = setUp([
+      make('look', (_, context) => {
+        context.progress(state)
+        state.at = 2
+        context.progress(state)
+      }),
+    ])
+    submit('look')
+    await result()
+    expect(progress().map(({ data }) => data)).toEqual([{ at: 1 }, { at: 2 }])
+  })
+
+  test('of an async generator is what it yields, and its result what it returns', async () => {
+    const { submit, events, result } = setUp([
+      make('look', async function* () {
+        yield 1
+        yield { at: 2 }
+        return 'seen'
+      }),
+    ])
+    submit('look')
+    expect(await result()).toMatchObject({ output: [{ type: 'text', text: 'seen' }], isError: false })
+    expect(events.slice(1, -1)).toStrictEqual([
+      { type: 'tool-progress', callId: 'c1', data: 1 },
+      { type: 'tool-progress', callId: 'c1', data: { at: 2 } },
+    ])
+  })
+
+  test('a generator that returns nothing has no output', async () => {
+    const { submit, result } = setUp([
+      make('look', async function* () {
+        yield 1
+      }),
+    ])
+    submit('look')
+    expect(textOf((await result()).output)).toBe('(no output)')
+  })
+
+  test('that is not JSON is the tool’s failure, and its generator is closed', async () => {
+    let closed = false
+    const { submit, result } = setUp([
+      make('look', async function* () {
+        try {
+          yield 10n
+          return 'seen'
+        } finally {
+          closed = true
+        }
+      }),
+    ])
+    submit('look')
+    expect(await result()).toMatchObject({ isError: true })
+    expect(closed).toBe(true)
+  })
+
+  test('after the result changes nothing', async () => {
+    let late: ToolContext | undefined
+    const { submit, events, result } = setUp([
+      make('look', (_, context) => {
+        late = context
+        return 'seen'
+      }),
+    ])
+    submit('look')
+    await result()
+    late?.progress('late')
+    expect(events).toHaveLength(2)
+  })
+})
+
+describe('cancel', () => {
+  test('answers everything once, at once, and aborts every signal', async () => {
+    const look = held('look')
+    const pay = held('pay', { exclusive: true })
+    const { submit, runtime, clock, results, starts, failures } = setUp(
+      [look.tool, pay.tool, make('ask', () => '', { approve: true }), make('done', () => 'seen')],
+      { beforeCall: ({ name }) => (name === 'done' ? sleep(1000, { clock }) : undefined) },
+    )
+    for (const name of ['look', 'ask', 'pay', 'done']) submit(name)
+    await quiet(clock)
+    expect(starts()).toEqual(['c1'])
+    runtime.cancel('Not finished: enough.')
+    expect(results().map(({ callId, output, isError }) => [callId, textOf(output), isError])).toEqual([
+      ['c1', 'Not finished: enough.', true],
+      ['c2', 'Not finished: enough.', true],
+      ['c3', 'Not finished: enough.', true],
+      ['c4', 'Not finished: enough.', true],
+    ])
+    expect(look.at(0).context.signal.reason).toMatchObject({
+      name: 'AbortError',
+      message: 'Not finished: enough.',
+    })
+    await runtime.settled()
+    runtime.cancel('again')
+    await clock.advance(10_000)
+    expect(results()).toHaveLength(4)
+    expect(starts()).toEqual(['c1'])
+    expect(pay.running).toEqual([])
+    expect(failures).toEqual([])
+  })
+
+  test('does not wait for a tool that ignores its signal, and its late result changes nothing', async () => {
+    const look = held('look')
+    const { submit, runtime, clock, events } = setUp([look.tool])
+    submit('look')
+    await clock.advance(30)
+    runtime.cancel('enough')
+    expect(events).toHaveLength(2)
+    expect(events[1]).toMatchObject({ type: 'tool-result', ms: 30 })
+    look.at(0).context.progress('late')
+    look.at(0).end('late')
+    await quiet(clock)
+    expect(events).toHaveLength(2)
+  })
+
+  test('a late failure leaves no rejection behind', async () => {
+    const look = held('look')
+    const { submit, runtime, clock, results } = setUp([look.tool])
+    submit('look')
+    runtime.cancel('enough')
+    look.at(0).fail(new Error('late'))
+    await quiet(clock)
+    expect(results()).toHaveLength(1)
+  })
+
+  test('lets a generator clean up', async () => {
+    const trail: string[] = []
+    const { submit, runtime, clock, results } = setUp([
+      make('look', async function* (_, { signal }) {
+        try {
+          yield 'begun'
+          await sleep(1000, { clock, signal })
+          trail.push('woken')
+          yield 'late'
+          trail.push('never')
+        } finally {
+          trail.push('closed')
+        }
+      }),
+    ])
+    submit('look')
+    await quiet(clock)
+    runtime.cancel('enough')
+    await quiet(clock)
+    expect(trail).toEqual(['woken', 'closed'])
+    expect(results()).toHaveLength(1)
+  })
+
+  test('leaves a generator alone that is stuck for good', async () => {
+    const { submit, runtime, clock, results } = setUp([
+      make('look', async function* () {
+        yield 1
+        await forever()
+      }),
+    ])
+    submit('look')
+    await quiet(clock)
+    runtime.cancel('enough')
+    await runtime.settled()
+    expect(results()).toHaveLength(1)
+  })
+
+  test('a generator whose clean-up fails leaves no rejection behind', async () => {
+    const { submit, runtime, clock, results } = setUp([
+      make('look', async function* () {
+        try {
+          yield 1
+          await sleep(10, { clock })
+          yield 2
+        } finally {
+          // biome-ignore lint/correctness/noUnsafeFinally: it is what the test is about
+          throw new Error('clean-up failed')
+        }
+      }),
+    ])
+    submit('look')
+    await quiet(clock)
+    runtime.cancel('enough')
+    await clock.advance(10)
+    expect(results()).toHaveLength(1)
+  })
+
+  test('reaches every call, though an iterator written by hand answers its return() with no promise', async () => {
+    const clumsy = make('clumsy', () => ({
+      next: forever,
+      return: () => undefined,
+      throw: forever,
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }))
+    const { submit, runtime, clock, results } = setUp([clumsy])
+    submit('clumsy')
+    submit('clumsy')
+    await quiet(clock)
+    expect(() => runtime.cancel('enough')).not.toThrow()
+    expect(results()).toHaveLength(2)
+  })
+
+  test('by a tool itself, in the turn in which it starts, reaches its signal', () => {
+    const seen: boolean[] = []
+    const { submit, runtime, results } = setUp([
+      make('stop', (_, { signal }) => {
+        runtime.cancel('enough')
+        seen.push(signal.aborted)
+        signal.addEventListener('abort', () => seen.push(true))
+        return forever()
+      }),
+    ])
+    submit('stop')
+    expect(results()).toHaveLength(1)
+    expect(seen).toContain(true)
+  })
+
+  test('by a listener, in the moment in which the start is told, keeps the tool from running', async () => {
+    const ran: string[] = []
+    const events: RunEvent[] = []
+    const { submit, runtime, clock } = setUp([make('pay', () => ran.push('pay'))], {
+      emit: (event) => {
+        events.push(event)
+        if (event.type === 'tool-start') runtime.cancel('enough')
+      },
+    })
+    submit('pay')
+    await quiet(clock)
+    expect(events.filter(({ type }) => type === 'tool-result')).toHaveLength(1)
+    expect(ran).toEqual([])
+  })
+})
+
+describe('the hook before a call', () => {
+  test('sees the call as the model made it', async () => {
+    const seen: unknown[] = []
+    const { submit, result } = setUp([make('look', () => '')], {
+      context: 'ours',
+      beforeCall: (call) => {
+        seen.push(call)
+      },
+    })
+    submit('look', { id: 1 })
+    await result()
+    expect(seen).toEqual([{ callId: 'c1', runId: 'run_2', name: 'look', input: { id: 1 }, context: 'ours' }])
+  })
+
+  test('blocks it with a reason, which is no failure', async () => {
+    const { submit, result, starts, failures } = setUp([make('look', () => '')], {
+      beforeCall: async () => ({ block: 'not on Sundays' }),
+    })
+    submit('look')
+    const { output, isError } = await result()
+    expect([textOf(output), isError]).toEqual(['Not run: not on Sundays', true])
+    expect(starts()).toEqual([])
+    expect(failures).toEqual([])
+  })
+
+  test('rewrites the input, which the start tells', async () => {
+    const seen: unknown[] = []
+    const { submit, events, result } = setUp([make('look', (input) => seen.push(input))], {
+      beforeCall: ({ input }) => ({ input: { ...input, limit: 10 } }),
+    })
+    submit('look', { id: 1 })
+    await result()
+    expect(seen).toEqual([{ id: 1, limit: 10 }])
+    expect(events[0]).toStrictEqual({
+      type: 'tool-start',
+      callId: 'c1',
+      attempt: 1,
+      input: { id: 1, limit: 10 },
+    })
+  })
+
+  test('has its input checked like the model’s', async () => {
+    const input = z.object({ id: z.string() })
+    const look = tool({ name: 'look', description: 'd', input, run: () => '' })
+    const { submit, result, starts } = setUp([look], { beforeCall: () => ({ input: { id: 7 } }) })
+    submit('look', { id: 'a' })
+    expect(textOf((await result()).output)).toContain('- id: ')
+    expect(starts()).toEqual([])
+  })
+
+  test.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new Error('policy server down')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('policy server down')) as never],
+  ])('that %s lets nothing through', async (_, beforeCall) => {
+    const { submit, result, starts, failures } = setUp([make('look', () => '')], { beforeCall })
+    submit('look')
+    expect(textOf((await result()).output)).toBe(
+      'Not run: the check before this call failed (policy server down).',
+    )
+    expect(starts()).toEqual([])
+    expect(failures).toHaveLength(1)
+  })
+
+  test.each<[string, unknown]>([
+    ['true', true],
+    ['an input that is no JSON', { input: { n: 1n } }],
+  ])('that answers %s lets nothing through', async (_, verdict) => {
+    const { submit, result, starts } = setUp([make('look', () => '')], { beforeCall: () => verdict as never })
+    submit('look')
+    expect((await result()).isError).toBe(true)
+    expect(starts()).toEqual([])
+  })
+
+  test('is not asked about a call that cannot run anyway', async () => {
+    let asked = 0
+    const { submit, clock } = setUp([make('look', () => '')], {
+      beforeCall: () => {
+        asked++
+      },
+    })
+    submit('nothing')
+    submit('look', {}, { problem: 'no JSON' })
+    await quiet(clock)
+    expect(asked).toBe(0)
+  })
+})
+
+describe('the hook after a call', () => {
+  test('sees the call with the input it ran with, and its result', async () => {
+    const seen: unknown[] = []
+    const { submit, clock, result } = setUp([make('look', () => sleep(20, { clock }).then(() => 'seen'))], {
+      beforeCall: () => ({ input: { id: 2 } }),
+      afterCall: (...given) => {
+        seen.push(...given)
+      },
+    })
+    submit('look', { id: 1 })
+    expect(textOf((await result()).output)).toBe('seen')
+    expect(seen).toEqual([
+      { callId: 'c1', runId: 'run_2', name: 'look', input: { id: 2 }, context: undefined },
+      { output: [{ type: 'text', text: 'seen' }], isError: false, ms: 20 },
+    ])
+  })
+
+  test('replaces the result with anything a tool may return', async () => {
+    const { submit, result } = setUp([make('look', () => 'secret')], {
+      afterCall: async () => ({ output: { seen: '***' } }),
+    })
+    submit('look')
+    const { output, shown, isError } = await result()
+    expect([output, shown, isError]).toEqual([[{ type: 'json', value: { seen: '***' } }], undefined, false])
+  })
+
+  test('makes a result an error, and an error a result', async () => {
+    const bad = setUp([make('look', () => 'odd')], { afterCall: () => ({ output: 'no', isError: true }) })
+    bad.submit('look')
+    expect((await bad.result()).isError).toBe(true)
+    const mended = setUp([make('look', () => Promise.reject(new Error('x')))], {
+      afterCall: () => ({ output: 'fine', isError: false }),
+    })
+    mended.submit('look')
+    expect((await mended.result()).isError).toBe(false)
+    expect(mended.failures).toEqual([])
+  })
+
+  test('rewrites the words of a failure, which stays one', async () => {
+    const { submit, result, failures } = setUp(
+      [make('look', () => Promise.reject(new Error('password x')))],
+      {
+        afterCall: () => ({ output: 'It failed.' }),
+      },
+    )
+    submit('look')
+    expect(await result()).toMatchObject({ output: [{ type: 'text', text: 'It failed.' }], isError: true })
+    expect(failures).toEqual([['look', 'It failed.']])
+  })
+
+  test.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new Error('redaction down')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('redaction down')) as never],
+    ['answers what is no JSON', () => ({ output: 1n }) as never],
+  ])('that %s keeps the result back', async (_, afterCall) => {
+    const { submit, result, failures } = setUp([make('look', () => 'secret')], { afterCall })
+    submit('look')
+    const { output, isError } = await result()
+    expect(isError).toBe(true)
+    expect(textOf(output)).toContain('The tool ran, but its result cannot be shown')
+    expect(textOf(output)).not.toContain('secret')
+    expect(failures).toHaveLength(1)
+  })
+
+  test('is not asked about a call that did not run', async () => {
+    let asked = 0
+    const { submit, clock } = setUp([make('look', () => '')], {
+      beforeCall: () => ({ block: 'no' }),
+      afterCall: () => {
+        asked++
+      },
+    })
+    submit('look')
+    submit('nothing')
+    await quiet(clock)
+    expect(asked).toBe(0)
+  })
+})
+
+describe('a call that needs a person', () => {
+  test('is asked for instead of run, and the runtime is settled', async () => {
+    const { submit, events, runtime } = setUp([make('pay', () => '', { approve: true })])
+    submit('pay', { amount: 5 })
+    await runtime.settled()
+    expect(events).toStrictEqual([
+      { type: 'approval-request', callId: 'c1', name: 'pay', input: { amount: 5 } },
+    ])
+  })
+
+  test('gives its reason, if it has one', () => {
+    const { submit, events } = setUp([make('pay', () => '', { approve: () => 'more than 100' })])
+    submit('pay')
+    expect(events[0]).toMatchObject({ type: 'approval-request', reason: 'more than 100' })
+  })
+
+  test('may depend on the input, now or later', async () => {
+    for (const later of [false, true]) {
+      const { submit, clock, runtime, story } = setUp([
+        make('pay', () => '', {
+          approve: ({ amount }) => {
+            const asks = Number(amount) > 100
+            return later ? sleep(10, { clock }).then(() => asks) : asks
+          },
+        }),
+      ])
+      submit('pay', { amount: 500 })
+      submit('pay', { amount: 5 })
+      await clock.until(runtime.settled())
+      expect(story()).toEqual(['approval-request c1', 'tool-start c2', 'tool-result c2'])
+    }
+  })
+
+  test('is decided with the caller’s context, and the value of the schema', async () => {
+    const seen: unknown[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'd',
+      input: z.object({ amount: z.string().transform(Number) }),
+      run: () => '',
+      approve: (...given) => {
+        seen.push(...given)
+        return false
+      },
+    })
+    const { submit, result } = setUp([pay], { context: 'ours' })
+    submit('pay', { amount: '5' })
+    await result()
+    expect(seen).toEqual([{ amount: 5 }, { callId: 'c1', context: 'ours' }])
+  })
+
+  test.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no idea')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no idea')) as never],
+  ])('whose approve %s is not run', async (_, approve) => {
+    const { submit, result, starts, failures } = setUp([make('pay', () => '', { approve })])
+    submit('pay')
+    expect(textOf((await result()).output)).toBe(
+      'Not run: whether it needs approval could not be decided (no idea).',
+    )
+    expect(starts()).toEqual([])
+    expect(failures).toHaveLength(1)
+  })
+
+  test('shows what a hook made of the input', async () => {
+    const { submit, clock, events } = setUp([make('pay', () => '', { approve: true })], {
+      beforeCall: () => ({ input: { amount: 10 } }),
+    })
+    submit('pay', { amount: 1000 })
+    await quiet(clock)
+    expect(events).toMatchObject([{ type: 'approval-request', input: { amount: 10 } }])
+  })
+
+  test('runs, once approved, with what the person was shown, not with what a hook had replaced', async () => {
+    const paid: unknown[] = []
+    const cashier = agent({
+      model: scriptedModel(script.tool('pay', { amount: 1000 }, 'paid')),
+      tools: [make('pay', (input) => paid.push(input), { approve: true })],
+      beforeCall: ({ input }) => ({ input: { amount: Math.min(10, Number(input.amount)) } }),
+    })
+    const run = cashier.stream('pay')
+    const { approvals } = await run.result
+    expect(approvals).toMatchObject([{ input: { amount: 10 } }])
+    await run.resume({ callId: approvals[0]?.callId ?? '', approved: true }).result
+    expect(paid).toEqual([{ amount: 10 }])
+  })
+})
+
+describe('a call that a person has decided', () => {
+  const seen: unknown[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'd',
+    input: z.object({ amount: z.number() }),
+    approve: true,
+    run: (input) => {
+      seen.push(input)
+      return 'paid'
+    },
+  })
+
+  test('runs when approved, and is not asked for again', async () => {
+    seen.length = 0
+    const { submit, story, result } = setUp([pay])
+    submit('pay', { amount: 5 }, { decision: { approved: true } })
+    expect(textOf((await result()).output)).toBe('paid')
+    expect(story()).toEqual(['tool-start c1', 'tool-result c1'])
+    expect(seen).toEqual([{ amount: 5 }])
+  })
+
+  test('runs with the input the person gave, which the start tells', async () => {
+    seen.length = 0
+    const { submit, events, result } = setUp([pay])
+    submit('pay', { amount: 500 }, { decision: { approved: true, input: { amount: 50 } } })
+    await result()
+    expect(seen).toEqual([{ amount: 50 }])
+    expect(events[0]).toMatchObject({ type: 'tool-start', input: { amount: 50 } })
+  })
+
+  test('is not run with an input that does not fit', async () => {
+    seen.length = 0
+    const { submit, result, starts } = setUp([pay])
+    submit('pay', { amount: 500 }, { decision: { approved: true, input: { amount: 'much' } } })
+    expect(textOf((await result()).output)).toContain('- amount: ')
+    expect(starts()).toEqual([])
+    expect(seen).toEqual([])
+  })
+
+  test.each<[string | undefined, string]>([
+    ['too much', 'Not run: a person declined this call: too much'],
+    [undefined, 'Not run: a person declined this call.'],
+  ])('is not run when declined with the reason %j, which is no failure', async (reason, text) => {
+    const { submit, result, starts, failures } = setUp([pay])
+    submit('pay', { amount: 5 }, { decision: { approved: false, ...(reason && { reason }) } })
+    const { output, isError } = await result()
+    expect([textOf(output), isError]).toEqual([text, true])
+    expect(starts()).toEqual([])
+    expect(failures).toEqual([])
+  })
+
+  test('is answered when its tool is gone', async () => {
+    const { submit, result, failures } = setUp([])
+    submit('pay', { amount: 5 }, { decision: { approved: true } })
+    expect(textOf((await result()).output)).toContain("there is no tool named 'pay' any more")
+    expect(failures).toHaveLength(1)
+  })
+})
+
+describe('a call whose own run waits for a person', () => {
+  const request = { type: 'approval-request', callId: 'inner', name: 'pay', input: { amount: 5 } } as const
+
+  test('asks under an id below its own, and has no result yet', async () => {
+    const { submit, events, runtime } = setUp([make('ask', async () => new Pending([request]))])
+    submit('ask')
+    await runtime.settled()
+    expect(events).toStrictEqual([
+      { type: 'tool-start', callId: 'c1', attempt: 1 },
+      { ...request, callId: 'c1/inner' },
+    ])
+  })
+
+  test('goes on from where it stood, without being asked about again', async () => {
+    const resumed: Resumed = {
+      events: [{ type: 'text', text: 'before' }],
+      decisions: [{ type: 'approval', callId: 'inner', approved: true }],
+    }
+    const seen: unknown[] = []
+    const ask = make('ask', (_, context) => seen.push(context.resumed), { approve: true })
+    const { submit, story, result } = setUp([ask])
+    submit('ask', {}, { resumed })
+    await result()
+    expect(story()).toEqual(['tool-start c1', 'tool-result c1'])
+    expect(seen).toEqual([resumed])
+  })
+
+  test('is answered when everything is cancelled', async () => {
+    const { submit, results, runtime } = setUp([make('ask', () => new Pending([request]))])
+    submit('ask')
+    await runtime.settled()
+    runtime.cancel('enough')
+    expect(results()).toHaveLength(1)
+  })
+})
+
+describe('a call made again and again', () => {
+  const repeats = () => repeatGuard({ warn: 3, refuse: 6 })
+
+  async function callTimes(times: number, look: Tool, input: JsonObject = {}) {
+    const it = setUp([look], { repeats: repeats(), maxResultChars: 10 })
+    for (let time = 0; time < times; time++) {
+      it.submit('look', input)
+      await it.clock.until(it.runtime.settled())
+    }
+    return it
+  }
+
+  test('is pointed out to the model from the third time, beside the result, and refused from the sixth', async () => {
+    const { results, starts, failures } = await callTimes(
+      7,
+      make('look', () => 'nothing'),
+    )
+    expect(results().map(({ shown }) => shown?.length)).toEqual([
+      undefined,
+      undefined,
+      2,
+      2,
+      2,
+      undefined,
+      undefined,
+    ])
+    expect(results()[2]).toMatchObject({
+      output: [{ type: 'text', text: 'nothing' }],
+      shown: [{ type: 'text', text: 'nothing' }, { text: expect.stringContaining('for the 3rd time') }],
+      isError: false,
+    })
+    expect(textOf(results()[5]?.output)).toContain(
+      'Not run: this exact call has given the same result 5 times',
+    )
+    expect(results().map(({ isError }) => isError)).toEqual([false, false, false, false, false, true, true])
+    expect(starts()).toHaveLength(5)
+    expect(failures).toEqual([])
+  })
+
+  test('with a large result is both cut and pointed out', async () => {
+    const { results } = await callTimes(
+      3,
+      make('look', () => 'x'.repeat(100)),
+    )
+    expect(textOf(results()[2]?.shown)).toMatch(/90 of 100 characters left out[\s\S]*3rd time/)
+    expect(textOf(results()[2]?.output)).toBe('x'.repeat(100))
+  })
+
+  test('that fails each time is pointed out too', async () => {
+    const { results } = await callTimes(
+      3,
+      make('look', () => Promise.reject(new Error('no'))),
+    )
+    expect(textOf(results()[2]?.shown)).toContain('3rd time')
+    expect(results()[2]?.isError).toBe(true)
+  })
+
+  test('with another result each time is left alone', async () => {
+    let count = 0
+    const { results, starts } = await callTimes(
+      8,
+      make('look', () => ++count),
+    )
+    expect(starts()).toHaveLength(8)
+    expect(results().every(({ shown }) => shown === undefined)).toBe(true)
+  })
+
+  test('of a polling tool is left alone', async () => {
+    const { results, starts } = await callTimes(
+      8,
+      make('look', () => 'wait', { polling: true }),
+    )
+    expect(starts()).toHaveLength(8)
+    expect(results().every(({ shown }) => shown === undefined)).toBe(true)
+  })
+})
+
+describe('whatever happens in whatever order', () => {
+  const kinds = ['return', 'throw', 'hang', 'obey', 'generate', 'ask', 'ask-later', 'nonsense'] as const
+  const callArbitrary = fc.record({
+    kind: fc.constantFrom(...kinds, 'unknown', 'problem', 'declined', 'approved'),
+    at: fc.nat(60),
+    takes: fc.nat(60),
+    exclusive: fc.boolean(),
+  })
+  const plan = fc.record({
+    calls: fc.array(callArbitrary, { minLength: 1, maxLength: 12 }),
+    concurrency: fc.integer({ min: 1, max: 4 }),
+    hookMs: fc.option(fc.nat(20), { nil: undefined }),
+    cancelAt: fc.option(fc.nat(150), { nil: undefined }),
+  })
+
+  test('every call has one result, or waits for a person; nothing runs beside an exclusive one', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ calls, concurrency, hookMs, cancelAt }) => {
+        const running = new Set<string>()
+        const alone = new Set<string>()
+        let most = 0
+        let crowded = false
+        const hook = () => (hookMs === undefined ? undefined : sleep(hookMs, { clock }))
+        const tools = kinds.flatMap((kind) =>
+          [false, true].map((exclusive) =>
+            make(`${kind}_${exclusive}`, runOf(kind), {
+              exclusive,
+              timeoutMs: 50,
+              approve:
+                kind === 'ask'
+                  ? true
+                  : kind === 'ask-later'
+                    ? () => sleep(5, { clock }).then(() => true)
+                    : false,
+            }),
+          ),
+        )
+        const { clock, events, failures, runtime, submit } = setUp(tools, {
+          concurrency,
+          beforeCall: hook,
+          afterCall: hook,
+          emit: (event) => {
+            events.push(event)
+            if (event.type === 'tool-result') running.delete(event.callId)
+            if (event.type !== 'tool-start') return
+            running.add(event.callId)
+            most = Math.max(most, running.size)
+            if (running.size > 1 && [...running].some((callId) => alone.has(callId))) crowded = true
+          },
+        })
+
+        function runOf(kind: (typeof kinds)[number]): Run {
+          const wait = (input: JsonObject, signal?: AbortSignal) =>
+            sleep(Number(input.takes), { clock, ...(signal && { signal }) })
+          if (kind === 'generate')
+            return async function* (input) {
+              yield 1
+              await wait(input)
+              yield 2
+              return 'seen'
+            }
+          return async (input, { signal, progress }) => {
+            progress('begun')
+            await wait(input, kind === 'obey' ? signal : undefined)
+            progress('late or not')
+            if (kind === 'throw') throw new Error('no')
+            if (kind === 'hang') return forever()
+            return kind === 'nonsense' ? 10n : 'seen'
+          }
+        }
+
+        const over = cancelAt ?? Number.POSITIVE_INFINITY
+        const submitted: { callId: string; asks: boolean }[] = []
+        for (const { kind, at, takes, exclusive } of calls)
+          clock.after(at, () => {
+            if (at >= over) return
+            const decided = kind === 'declined' || kind === 'approved'
+            const name = decided ? 'return' : kind === 'problem' ? 'throw' : kind
+            if (exclusive) alone.add(`c${submitted.length + 1}`)
+            const callId = submit(
+              `${name}_${exclusive}`,
+              { takes },
+              {
+                ...(kind === 'problem' && { problem: 'no JSON' }),
+                ...(decided && { decision: { approved: kind === 'approved' } }),
+              },
+            )
+            submitted.push({ callId, asks: kind === 'ask' || kind === 'ask-later' })
+          })
+        if (cancelAt !== undefined) clock.after(cancelAt, () => runtime.cancel('enough'))
+        await clock.advance(cancelAt ?? 100)
+        if (cancelAt !== undefined)
+          for (const { callId } of submitted)
+            expect(events.filter((it) => it.type === 'tool-result' && it.callId === callId)).toHaveLength(1)
+        await clock.advance(5000)
+        await runtime.settled()
+
+        for (const { callId, asks } of submitted) {
+          const mine = events.filter((event) => 'callId' in event && event.callId === callId)
+          const types = mine.map(({ type }) => type)
+          const count = (type: string) => types.filter((it) => it === type).length
+          const waits = asks && cancelAt === undefined
+          expect(count('tool-result')).toBe(waits ? 0 : 1)
+          expect(count('tool-start')).toBeLessThanOrEqual(1)
+          if (asks) expect(count('tool-start')).toBe(0)
+          if (waits) expect(types).toEqual(['approval-request'])
+          else expect(types.at(-1)).toBe('tool-result')
+          if (count('tool-progress') > 0) expect(types[0]).toBe('tool-start')
+        }
+        expect(most).toBeLessThanOrEqual(concurrency)
+        expect(crowded).toBe(false)
+        expect(events.filter(({ type }) => type === 'tool-result').length).toBeGreaterThanOrEqual(
+          failures.length,
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
