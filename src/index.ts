@@ -23,6 +23,7 @@ export type {
   AssistantDraft,
   AssistantMessage,
   AssistantPart,
+  CallStatus,
   Clock,
   DoneEvent,
   ErrorCode,

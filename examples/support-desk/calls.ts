@@ -1,4 +1,4 @@
-import type { RunEvent, ToolResultEvent } from 'millrace'
+import type { CallStatus, RunEvent, ToolResultEvent } from 'millrace'
 import { cleanLine } from './clean.ts'
 
 /** What there is to show of one tool call. */
@@ -22,8 +22,7 @@ export interface Calls {
   clear(): void
 }
 
-/** `signal` tells a call that was stopped with its run from one that failed. */
-export function callsOf(signal: AbortSignal): Calls {
+export function callsOf(): Calls {
   const all = new Map<string, Call>()
   const shown = new Set<Call>()
 
@@ -40,7 +39,7 @@ export function callsOf(signal: AbortSignal): Calls {
         call.state = 'asking'
         break
       case 'approval':
-        call.state = event.approved ? 'waiting' : 'declined'
+        call.state = 'waiting'
         break
       case 'tool-start':
         call.state = 'running'
@@ -53,8 +52,7 @@ export function callsOf(signal: AbortSignal): Calls {
       case 'tool-result':
         call.ms = event.ms
         call.note = event.isError ? reasonOf(event) : ''
-        if (call.state !== 'declined') call.state = event.isError ? 'failed' : 'done'
-        if (event.isError && signal.aborted) call.state = 'stopped'
+        call.state = stateOf(event.status)
     }
   }
 
@@ -77,6 +75,19 @@ export function callsOf(signal: AbortSignal): Calls {
 
 function newCall(name: string): Call {
   return { name: cleanLine(name), input: '', state: 'arriving', startedAt: 0, ms: 0, note: '' }
+}
+
+function stateOf(status: CallStatus): Call['state'] {
+  switch (status) {
+    case 'ok':
+      return 'done'
+    case 'declined':
+      return 'declined'
+    case 'cancelled':
+      return 'stopped'
+    default:
+      return 'failed'
+  }
 }
 
 function reasonOf({ output }: ToolResultEvent): string {

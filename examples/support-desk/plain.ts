@@ -12,7 +12,7 @@ export async function playOnce(desk: Agent): Promise<number> {
   process.once('SIGINT', () => stopping.abort(new Error('interrupted')))
   const { outcome, error } = await exchange(desk, [{ role: 'user', content: question }], {
     signal: stopping.signal,
-    onEvent: plainView(stopping.signal),
+    onEvent: plainView(),
     decide,
   })
   if (error) console.error(`error: ${cleanLine(error.message)}`)
@@ -24,8 +24,8 @@ async function decide({ callId }: ApprovalRequestEvent): Promise<Decision> {
 }
 
 /** Words as they come, and a line of its own for everything that happens to a call. */
-function plainView(signal: AbortSignal): (event: RunEvent) => void {
-  const calls = callsOf(signal)
+function plainView(): (event: RunEvent) => void {
+  const calls = callsOf()
   const cleanDelta = deltaCleaner()
   let said = '\n'
   let waiting: string[] = []

@@ -26,7 +26,7 @@ export async function converse(desk: Agent): Promise<number> {
 /** Answers the last message. Gives the conversation to go on with, whatever came of it. */
 async function answer(desk: Agent, messages: readonly Message[]): Promise<readonly Message[]> {
   const stopping = new AbortController()
-  const view = answerView(screenOn(process.stdout), stopping.signal)
+  const view = answerView(screenOn(process.stdout))
   const stop = () => {
     // Stopping takes no time, so somebody who has to ask twice is looking at a bug: let them out.
     if (stopping.signal.aborted) process.exit(130)

@@ -11,8 +11,8 @@ export interface AnswerView {
   settle(): void
 }
 
-export function answerView(screen: Screen, signal: AbortSignal): AnswerView {
-  const calls = callsOf(signal)
+export function answerView(screen: Screen): AnswerView {
+  const calls = callsOf()
   let cleanDelta = deltaCleaner()
   // The line that words are added to. Those before it are written and done with.
   let line = ''

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext } from '../tools/index.ts'
-import { Pending, tool } from '../tools/index.ts'
+import { pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
 
 export interface AsToolOptions {
@@ -40,7 +40,7 @@ export function agentTool<Context>(
     repeat: 'safe',
     run: async ({ prompt }, context: ToolContext<Context>) => {
       const { outcome, output, text, approvals, error } = await start(prompt, context).result
-      if (outcome === 'suspended') return new Pending(approvals)
+      if (outcome === 'suspended') return pending(approvals)
       if (error) throw error
       return output === undefined ? text : output
     },

@@ -1,60 +1,20 @@
-import type {
-  ApprovalEvent,
-  Clock,
-  Message,
-  Model,
-  ModelSettings,
-  Outcome,
-  RunEvent,
-  ToolChoice,
-  UserMessage,
-} from '../protocol/index.ts'
+import type { ApprovalEvent, Message, Outcome, RunEvent, UserMessage } from '../protocol/index.ts'
 import { MillraceError, PROTOCOL_VERSION, sleep, toMillraceError } from '../protocol/index.ts'
-import type { AfterCall, BeforeCall, CompiledSchema, RepeatLimits, Tool } from '../tools/index.ts'
+import type { Tool } from '../tools/index.ts'
 import { repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
 import { eventLog } from './event-log.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
+import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
-import type { PrepareRound, RoundPlan } from './request.ts'
+import type { RoundPlan } from './request.ts'
 import { planRound, toRequest } from './request.ts'
-import type { Retries, RetryOptions } from './retry.ts'
+import type { Retries } from './retry.ts'
 import { retries } from './retry.ts'
 import { tellRound } from './round.ts'
 import type { RunState } from './state.ts'
 import { applyEvent, emptyState, isWaiting, mayRunTools, messagesOf, nextAction } from './state.ts'
-
-/** Everything one run needs, checked and with defaults filled in. */
-export interface LoopOptions<Context> {
-  readonly agent: string
-  readonly models: readonly Model[]
-  readonly system: string | undefined
-  readonly tools: readonly Tool<Context>[]
-  readonly context: Context
-  readonly settings: ModelSettings
-  readonly toolChoice: ToolChoice | undefined
-  readonly output: CompiledSchema | undefined
-  readonly maxCorrections: number
-  readonly maxRounds: number
-  readonly planOnly: boolean
-  readonly maxCallsPerRound: number
-  readonly toolConcurrency: number
-  readonly toolTimeoutMs: number
-  readonly maxResultChars: number
-  readonly repeats: RepeatLimits | undefined
-  readonly onToolError: 'continue' | 'fail'
-  readonly retry: RetryOptions
-  readonly firstEventMs: number
-  readonly idleMs: number
-  readonly runMs: number
-  readonly prepareRound: PrepareRound<Context> | undefined
-  readonly beforeCall: BeforeCall<Context> | undefined
-  readonly afterCall: AfterCall<Context> | undefined
-  readonly clock: Clock
-  /** For the run of a sub-agent: told of each event in the turn in which it happens. */
-  readonly relay?: ((event: RunEvent) => void) | undefined
-}
 
 /** What the model reads of a call that was running when its process died. */
 const unknownFate =
@@ -87,7 +47,6 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   const modelRetries = retries(models, options.retry)
   let over = false
   let generation: Generation | undefined
-  let model = ''
   let answer: unknown
   let settleEnd!: (end: { error?: MillraceError; value?: unknown }) => void
   const ended = new Promise<{ error?: MillraceError; value?: unknown }>((resolve) => {
@@ -96,9 +55,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
 
   /** Events from before this run: the state is folded from them, and so is what the guard against circles knows. */
   function recall(event: RunEvent) {
-    if (event.type === 'tool-result' && !event.isError) {
-      const call = state.calls.get(event.callId)?.call
-      if (call) guard?.record(call.name, call.input, event.output)
+    if (event.type === 'tool-result') {
+      const { call, attempts = 0 } = state.calls.get(event.callId) ?? {}
+      if (call && attempts > 0) guard?.record(call.name, call.input, event.output)
     }
     applyEvent(state, event)
   }
@@ -149,7 +108,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (outcome !== 'suspended') {
       const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
       runtime.cancel(reason)
-      for (const { call, result } of state.calls.values()) if (!result) runtime.refuse(call, reason)
+      for (const { call, result } of state.calls.values())
+        if (!result) runtime.refuse(call, reason, 'cancelled')
     }
     emit({
       type: 'run-end',
@@ -168,7 +128,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     emit({
       type: 'round-end',
       round: state.round,
-      model,
+      model: state.model,
       finish: 'interrupted',
       timings: generation?.elapsed() ?? { ms: 0 },
     })
@@ -191,7 +151,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
 
   /** Tells one round, however many requests that takes. */
   async function tell(): Promise<void> {
-    const plan = await planRound<Context>(
+    const heard = state.inputs.length
+    const planned = await planRound<Context>(
       {
         round: state.phase === 'none' && state.round > 0 ? state.round : state.round + 1,
         messages: messagesOf(state),
@@ -205,6 +166,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       options.prepareRound,
     )
     if (stopping.signal.aborted) return
+    // What was said while the hook was thinking belongs to this round too.
+    const plan = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
     // A model chosen for one round alone has no fallback.
     const chosen = plan.model === modelRetries.model ? modelRetries : retries([plan.model], options.retry)
     const tools = new Map(plan.tools.map((tool) => [tool.name, tool]))
@@ -253,7 +216,6 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       refusal: refusal(),
       maxCalls: options.maxCallsPerRound,
     })
-    model = chosen.model.id
     generation = generate({
       model: chosen.model,
       request,
@@ -262,8 +224,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       idleMs: options.idleMs,
       onEvent: round.hear,
     })
-    const { end, elapsed } = generation
-    const { done, error } = await end
+    const { elapsed } = generation
+    const { done, error } = await generation.end
     if (stopping.signal.aborted) return undefined
     if (error) return { error, shown: round.shown }
     chosen.succeeded()
@@ -276,7 +238,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     emit({
       type: 'round-end',
       round: plan.round,
-      model,
+      model: chosen.model.id,
       finish,
       ...(usage && { usage }),
       timings: {
@@ -294,16 +256,18 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
     const reason = refusal()
     for (const known of [...state.calls.values()]) {
-      const { call, attempts, decisions, relayed, result } = known
+      const { call, attempts, requests, decisions, relayed, result } = known
       if (result || runtime.knows(call.callId) || isWaiting(known)) continue
-      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe') runtime.refuse(call, unknownFate)
-      else if (reason) runtime.refuse(call, reason)
+      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe')
+        runtime.refuse(call, unknownFate, 'unknown')
+      else if (reason) runtime.refuse(call, reason, 'blocked')
       else
         runtime.submit({
           call,
           tools,
           attempt: attempts + 1,
           decision: decisions.get(call.callId),
+          askedInput: requests.get(call.callId)?.input,
           ...(relayed.length > 0 && {
             resumed: { events: [...relayed], decisions: inside(call.callId, decisions) },
           }),

@@ -1,8 +1,15 @@
-import type { Clock, Model, ModelSettings, ToolChoice } from '../protocol/index.ts'
+import type { Clock, Model, ModelSettings, RunEvent, ToolChoice } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, systemClock } from '../protocol/index.ts'
-import type { AfterCall, BeforeCall, InferValue, RepeatLimits, Schema, Tool } from '../tools/index.ts'
+import type {
+  AfterCall,
+  BeforeCall,
+  CompiledSchema,
+  InferValue,
+  RepeatLimits,
+  Schema,
+  Tool,
+} from '../tools/index.ts'
 import { closest, compileSchema } from '../tools/index.ts'
-import type { LoopOptions } from './loop.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
 
@@ -53,6 +60,37 @@ export interface RunOptions<Context = unknown> {
   readonly settings?: ModelSettings
   readonly toolChoice?: ToolChoice
   readonly runMs?: number
+}
+
+/** Everything one run needs, checked and with defaults filled in. */
+export interface LoopOptions<Context> {
+  readonly agent: string
+  readonly models: readonly Model[]
+  readonly system: string | undefined
+  readonly tools: readonly Tool<Context>[]
+  readonly context: Context
+  readonly settings: ModelSettings
+  readonly toolChoice: ToolChoice | undefined
+  readonly output: CompiledSchema | undefined
+  readonly maxCorrections: number
+  readonly maxRounds: number
+  readonly planOnly: boolean
+  readonly maxCallsPerRound: number
+  readonly toolConcurrency: number
+  readonly toolTimeoutMs: number
+  readonly maxResultChars: number
+  readonly repeats: RepeatLimits | undefined
+  readonly onToolError: 'continue' | 'fail'
+  readonly retry: RetryOptions
+  readonly firstEventMs: number
+  readonly idleMs: number
+  readonly runMs: number
+  readonly prepareRound: PrepareRound<Context> | undefined
+  readonly beforeCall: BeforeCall<Context> | undefined
+  readonly afterCall: AfterCall<Context> | undefined
+  readonly clock: Clock
+  /** For the run of a sub-agent: told of each event in the turn in which it happens. */
+  readonly relay?: ((event: RunEvent) => void) | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { prepareCall } from '../tools/index.ts'
-import type { Loop, LoopOptions } from './loop.ts'
+import type { Loop } from './loop.ts'
+import type { LoopOptions } from './options.ts'
 import type { RunResult, Watchable } from './run.ts'
 import { resultOf, watch } from './run.ts'
 

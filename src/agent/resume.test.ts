@@ -79,7 +79,7 @@ describe('approval', () => {
     const result = await first.resume([{ callId: 'call_2', approved: false, reason: 'ask the manager' }])
       .result
     expect(refunds).toEqual([])
-    expect(pairs(result)[1]).toEqual(['call_2', 'Not run: a person declined this call: ask the manager'])
+    expect(pairs(result)[1]).toEqual(['call_2', 'Not run: the call was declined: ask the manager'])
   })
 
   test('approved with changed input, that is what runs, and the log shows it', async () => {
@@ -194,7 +194,7 @@ describe('a log that was cut off', () => {
   ]
   const call = (callId: string, name: string): RunEvent[] => [
     { type: 'tool-call', callId, name, input: {} },
-    { type: 'tool-start', callId, attempt: 1 },
+    { type: 'tool-start', callId, name, attempt: 1 },
   ]
 
   function resume(log: RunEvent[], ...rounds: string[]) {
@@ -245,6 +245,7 @@ describe('a log that was cut off', () => {
       callId: 'c1',
       name: 'once',
       output: [{ type: 'text', text: 'first' }],
+      status: 'ok',
       isError: false,
       ms: 1,
       overlapMs: 0,

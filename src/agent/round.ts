@@ -78,12 +78,13 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
     const { callId } = call
     const closed = callId === event.callId ? event : { ...event, callId }
     show(closed)
-    if (refusal) runtime.refuse(closed, refusal)
-    else if (call.problem) runtime.refuse(closed, call.problem, { failure: true })
+    if (refusal) runtime.refuse(closed, refusal, 'blocked')
+    else if (call.problem) runtime.refuse(closed, call.problem, 'failed')
     else if (state.calls.size > maxCalls)
       runtime.refuse(
         closed,
         `Not run: at most ${maxCalls} calls are run in one round. Make this call again in the next.`,
+        'blocked',
       )
     else runtime.submit({ call: closed, tools, attempt: 1 })
   }
@@ -130,7 +131,7 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
           raw,
         }
         show(call)
-        runtime.refuse(call, `Not run: ${call.problem}.`, { failure: true })
+        runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
       }
     },
   }

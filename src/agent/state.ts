@@ -5,6 +5,7 @@ import type {
   FinishReason,
   Message,
   Outcome,
+  RoundStartEvent,
   RunEvent,
   ToolCallEvent,
   ToolMessage,
@@ -44,6 +45,8 @@ export interface RunState {
   inputs: UserMessage[]
   /** 0 before the first. */
   round: number
+  /** The model that tells the current round. */
+  model: string
   /** `none` before the first round and after a retraction. */
   phase: 'none' | 'telling' | 'told'
   draft: AssistantDraft
@@ -71,6 +74,7 @@ export function emptyState(): RunState {
     history: [],
     inputs: [],
     round: 0,
+    model: '',
     phase: 'none',
     draft: assistantDraft(),
     openInputs: new Map(),
@@ -96,7 +100,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return
     }
     case 'round-start':
-      return beginRound(state, event.round)
+      return beginRound(state, event)
     case 'text':
     case 'reasoning':
     case 'part-end':
@@ -128,6 +132,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return
     case 'round-retry':
       state.phase = 'telling'
+      state.model = event.model
       return
     case 'round-end':
       state.phase = 'told'
@@ -175,7 +180,7 @@ function change(state: RunState, callId: string, alter: (call: CallState) => voi
   if (call) alter(call)
 }
 
-function beginRound(state: RunState, round: number) {
+function beginRound(state: RunState, { round, model }: RoundStartEvent) {
   if (state.phase === 'told') {
     if (state.calls.size > 0) state.toolRounds++
     state.history.push(...roundMessages(state))
@@ -184,6 +189,7 @@ function beginRound(state: RunState, round: number) {
   state.history.push(...state.inputs)
   state.inputs = []
   state.round = round
+  state.model = model
   state.phase = 'telling'
 }
 

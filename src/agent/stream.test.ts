@@ -75,12 +75,13 @@ test('the events of a two-round run with a tool, in full', async () => {
     { type: 'tool-input-start', callId: 'call_1', name: 'echo' },
     { type: 'tool-input', callId: 'call_1', delta: '{"value":"x"}' },
     { type: 'tool-call', callId: 'call_1', name: 'echo', input: { value: 'x' } },
-    { type: 'tool-start', callId: 'call_1', attempt: 1 },
+    { type: 'tool-start', callId: 'call_1', name: 'echo', attempt: 1 },
     {
       type: 'tool-result',
       callId: 'call_1',
       name: 'echo',
       output: [{ type: 'text', text: 'x' }],
+      status: 'ok',
       isError: false,
     },
     {

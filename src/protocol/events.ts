@@ -133,6 +133,7 @@ export interface RoundEndEvent {
 export interface ToolStartEvent {
   readonly type: 'tool-start'
   readonly callId: string
+  readonly name: string
   readonly attempt: number
   readonly input?: JsonObject
 }
@@ -145,6 +146,26 @@ export interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
+/**
+ * What became of a call:
+ * - `ok`: it ran and returned
+ * - `failed`, `timeout`: it ran and threw, or ran out of time
+ * - `rejected`: it could not be run as the model wrote it: no such tool, bad or unfinished arguments
+ * - `blocked`: it was not allowed: a hook, the round limit, too many calls, a circle, only a plan
+ * - `declined`: a person said no
+ * - `cancelled`: the run ended before it did
+ * - `unknown`: its process died while it ran
+ */
+export type CallStatus =
+  | 'ok'
+  | 'failed'
+  | 'timeout'
+  | 'rejected'
+  | 'blocked'
+  | 'declined'
+  | 'cancelled'
+  | 'unknown'
+
 /** The one result of a call, run or not. `output` is whole; `shown` is there when the model is given something shorter. */
 export interface ToolResultEvent {
   readonly type: 'tool-result'
@@ -152,6 +173,8 @@ export interface ToolResultEvent {
   readonly name: string
   readonly output: readonly ToolResultPart[]
   readonly shown?: readonly ToolResultPart[]
+  readonly status: CallStatus
+  /** True for every status but `ok`, unless a hook says otherwise. The model is told. */
   readonly isError: boolean
   /** How long it ran; 0 if it never did. */
   readonly ms: number

@@ -10,6 +10,7 @@ export { invalidInput, isMillraceError, MillraceError, messageOf, toMillraceErro
 export type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  CallStatus,
   DoneEvent,
   FinishReason,
   InputEvent,

@@ -231,6 +231,7 @@ describe('an abort', () => {
     expect(state.error).toBe(reason)
     expect(deltas(events)).toEqual(['a'])
     await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    expect(clock.now()).toBe(options?.paceMs ?? 0)
   })
 
   test('that came before leaves nothing to say', async () => {

@@ -1,5 +1,4 @@
-import type { Clock } from '../protocol/index.ts'
-import { toJson } from '../protocol/index.ts'
+import type { Clock, JsonValue } from '../protocol/index.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
 /** How a call that ran came out. */
@@ -53,7 +52,7 @@ export function executeCall(
     for (;;) {
       const { done, value } = await returned.next()
       if (done) return value
-      context.progress(toJson(value))
+      context.progress(value as JsonValue)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, ToolCallEvent } from '../protocol/index.ts'
+import type { CallStatus, JsonObject, ToolCallEvent } from '../protocol/index.ts'
 import { messageOf, toJson } from '../protocol/index.ts'
 import { andThen } from './and-then.ts'
 import { closest } from './closest.ts'
@@ -23,7 +23,7 @@ export type Verdict = { readonly block: string } | { readonly input: JsonObject 
 /** Ready to run with `value`, which came out of the tool's schema; or not to be run, and why. */
 export type Prepared =
   | { readonly type: 'ready'; readonly tool: Tool; readonly input: JsonObject; readonly value: unknown }
-  | { readonly type: 'refused'; readonly reason: string; readonly failure: boolean }
+  | { readonly type: 'refused'; readonly reason: string; readonly status: CallStatus }
 
 /**
  * Everything between a closed call and the decision whether it may run. Never rejects, and is synchronous where schema and
@@ -45,11 +45,11 @@ export function prepareCall<Context>(
 ): Prepared | Promise<Prepared> {
   const { callId, name, input } = call
   if (call.problem !== undefined)
-    return failure(
+    return reject(
       `Not run: ${call.problem}. Call the tool again with complete arguments, as one JSON object.`,
     )
   const tool = tools.get(name)
-  if (!tool) return failure(unknownTool(name, [...tools.keys()]))
+  if (!tool) return reject(unknownTool(name, [...tools.keys()]))
   return andThen(checkInput(tool, input), (prepared) => {
     if (prepared.type === 'refused' || !beforeCall) return prepared
     return askHook(() => beforeCall({ callId, runId, name, input, context }), prepared)
@@ -61,7 +61,7 @@ export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Pr
   return andThen(tool.schema.check(input), (checked): Prepared => {
     if (!checked.issues) return { type: 'ready', tool, input, value: checked.value }
     const list = checked.issues.slice(0, 20).map((issue) => `- ${issue}`)
-    return failure(
+    return reject(
       `Not run: the arguments do not fit the schema of '${tool.name}'. Correct them and call it again.\n${list.join('\n')}`,
     )
   })
@@ -74,16 +74,17 @@ async function askHook(
   try {
     const verdict = await hook()
     if (!verdict) return prepared
-    if ('block' in verdict) return { type: 'refused', reason: `Not run: ${verdict.block}`, failure: false }
+    if ('block' in verdict) return { type: 'refused', reason: `Not run: ${verdict.block}`, status: 'blocked' }
     return await checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
   } catch (error) {
     // Fail closed: a hook that guards something must not let a call through by breaking.
-    return failure(`Not run: the check before this call failed (${messageOf(error)}).`)
+    const reason = `Not run: the check before this call failed (${messageOf(error)}).`
+    return { type: 'refused', reason, status: 'failed' }
   }
 }
 
-function failure(reason: string): Prepared {
-  return { type: 'refused', reason, failure: true }
+function reject(reason: string): Prepared {
+  return { type: 'refused', reason, status: 'rejected' }
 }
 
 function unknownTool(name: string, names: readonly string[]): string {

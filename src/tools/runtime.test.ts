@@ -13,9 +13,9 @@ import type {
 import { sleep } from '../protocol/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import type { JsonSchema, Resumed, Tool, ToolContext, ToolOptions } from './index.ts'
-import { repeatGuard, tool, toolContent } from './index.ts'
+import { pending, repeatGuard, tool, toolContent } from './index.ts'
 import type { RuntimeOptions } from './runtime.ts'
-import { Pending, toolRuntime } from './runtime.ts'
+import { toolRuntime } from './runtime.ts'
 
 const anything = {
   jsonSchema: { type: 'object' },
@@ -159,12 +159,13 @@ describe('a call', () => {
     submit('look', { id: 1 })
     await result()
     expect(events).toStrictEqual([
-      { type: 'tool-start', callId: 'c1', attempt: 1 },
+      { type: 'tool-start', callId: 'c1', name: 'look', attempt: 1 },
       {
         type: 'tool-result',
         callId: 'c1',
         name: 'look',
         output: [{ type: 'text', text: 'seen' }],
+        status: 'ok',
         isError: false,
         ms: 0,
         overlapMs: 0,
@@ -202,10 +203,10 @@ describe('a call', () => {
   test('that is refused by the loop is answered at once and never known', () => {
     const { runtime, results, failures } = setUp([])
     const call = { type: 'tool-call', callId: 'x', name: 'look', input: {} } as const
-    runtime.refuse(call, 'Not run.')
-    expect(results()).toMatchObject([{ callId: 'x', isError: true, ms: 0 }])
+    runtime.refuse(call, 'Not run.', 'blocked')
+    expect(results()).toMatchObject([{ callId: 'x', status: 'blocked', isError: true, ms: 0 }])
     expect(failures).toEqual([])
-    runtime.refuse(call, 'Not run.', { failure: true })
+    runtime.refuse(call, 'Not run.', 'rejected')
     expect(failures).toEqual([['look', 'Not run.']])
     expect(runtime.knows('x')).toBe(false)
   })
@@ -472,6 +473,69 @@ describe('what goes wrong is told to the model, and to the loop', () => {
     const { submit, results } = setUp([tool({ name: 'look', description: 'd', input, run: () => '' })])
     submit('look')
     expect(textOf(results()[0]?.output)?.split('\n- ')).toHaveLength(21)
+  })
+})
+
+describe('what became of a call', () => {
+  const look = make('look', ({ how }) => {
+    if (how === 'hang') return forever()
+    if (how === 'throw') throw new Error('no')
+    return how === 'bigint' ? 10n : 'seen'
+  })
+  const vague = make('vague', () => '', { approve: () => Promise.reject(new Error('no idea')) })
+
+  type Told = [ToolResultEvent['status'], isError: boolean, failures: number]
+  type Order = Parameters<ReturnType<typeof setUp>['submit']>
+  type Hooks = Pick<Partial<RuntimeOptions<unknown>>, 'beforeCall' | 'afterCall'>
+
+  test.each<[string, Told, Order, Hooks?]>([
+    ['returned', ['ok', false, 0], ['look']],
+    ['threw', ['failed', true, 1], ['look', { how: 'throw' }]],
+    ['returned what is no JSON', ['failed', true, 1], ['look', { how: 'bigint' }]],
+    ['ran out of time', ['timeout', true, 1], ['look', { how: 'hang' }]],
+    ['has no tool', ['rejected', true, 1], ['nothing']],
+    ['could not be read', ['rejected', true, 1], ['look', {}, { problem: 'no JSON' }]],
+    ['was blocked', ['blocked', true, 0], ['look'], { beforeCall: () => ({ block: 'no' }) }],
+    ['was declined', ['declined', true, 0], ['look', {}, { decision: { approved: false } }]],
+    [
+      'met a hook that threw before it',
+      ['failed', true, 1],
+      ['look'],
+      { beforeCall: () => Promise.reject(1) },
+    ],
+    ['met a hook that threw after it', ['failed', true, 1], ['look'], { afterCall: () => Promise.reject(1) }],
+    ['could not be decided', ['failed', true, 1], ['vague']],
+    ['was made an error', ['failed', true, 1], ['look'], { afterCall: () => ({ output: 1, isError: true }) }],
+    ['was only replaced', ['ok', false, 0], ['look'], { afterCall: () => ({ output: 1 }) }],
+    [
+      'ran out of time, told in other words',
+      ['timeout', true, 1],
+      ['look', { how: 'hang' }],
+      { afterCall: () => ({ output: 'late' }) },
+    ],
+    [
+      'failed and was mended',
+      ['ok', false, 0],
+      ['look', { how: 'throw' }],
+      { afterCall: () => ({ output: 'fine', isError: false }) },
+    ],
+  ])('one that %s', async (_, told, order, hooks = {}) => {
+    const { submit, result, failures } = setUp([look, vague], hooks)
+    submit(...order)
+    const { status, isError } = await result()
+    expect([status, isError, failures.length]).toEqual(told)
+  })
+
+  test('one that was cancelled, running or waiting', async () => {
+    const { submit, runtime, results, failures } = setUp([look, make('ask', () => '', { approve: true })])
+    submit('look', { how: 'hang' })
+    submit('ask')
+    runtime.cancel('enough')
+    expect(results().map(({ status, isError }) => [status, isError])).toEqual([
+      ['cancelled', true],
+      ['cancelled', true],
+    ])
+    expect(failures).toEqual([])
   })
 })
 
@@ -855,6 +919,7 @@ describe('the hook before a call', () => {
     expect(events[0]).toStrictEqual({
       type: 'tool-start',
       callId: 'c1',
+      name: 'look',
       attempt: 1,
       input: { id: 1, limit: 10 },
     })
@@ -1119,6 +1184,20 @@ describe('a call that a person has decided', () => {
     expect(events[0]).toMatchObject({ type: 'tool-start', input: { amount: 50 } })
   })
 
+  test('shows the hook the input the person gave, and not again what it has let through', async () => {
+    for (const input of [undefined, { amount: 50 }]) {
+      const asked: unknown[] = []
+      const { submit, result } = setUp([pay], {
+        beforeCall: (call) => {
+          asked.push(call.input)
+        },
+      })
+      submit('pay', { amount: 500 }, { decision: { approved: true, ...(input && { input }) } })
+      await result()
+      expect(asked).toEqual(input ? [input] : [])
+    }
+  })
+
   test('is not run with an input that does not fit', async () => {
     seen.length = 0
     const { submit, result, starts } = setUp([pay])
@@ -1129,8 +1208,8 @@ describe('a call that a person has decided', () => {
   })
 
   test.each<[string | undefined, string]>([
-    ['too much', 'Not run: a person declined this call: too much'],
-    [undefined, 'Not run: a person declined this call.'],
+    ['too much', 'Not run: the call was declined: too much'],
+    [undefined, 'Not run: the call was declined.'],
   ])('is not run when declined with the reason %j, which is no failure', async (reason, text) => {
     const { submit, result, starts, failures } = setUp([pay])
     submit('pay', { amount: 5 }, { decision: { approved: false, ...(reason && { reason }) } })
@@ -1152,11 +1231,11 @@ describe('a call whose own run waits for a person', () => {
   const request = { type: 'approval-request', callId: 'inner', name: 'pay', input: { amount: 5 } } as const
 
   test('asks under an id below its own, and has no result yet', async () => {
-    const { submit, events, runtime } = setUp([make('ask', async () => new Pending([request]))])
+    const { submit, events, runtime } = setUp([make('ask', async () => pending([request]))])
     submit('ask')
     await runtime.settled()
     expect(events).toStrictEqual([
-      { type: 'tool-start', callId: 'c1', attempt: 1 },
+      { type: 'tool-start', callId: 'c1', name: 'ask', attempt: 1 },
       { ...request, callId: 'c1/inner' },
     ])
   })
@@ -1176,7 +1255,7 @@ describe('a call whose own run waits for a person', () => {
   })
 
   test('is answered when everything is cancelled', async () => {
-    const { submit, results, runtime } = setUp([make('ask', () => new Pending([request]))])
+    const { submit, results, runtime } = setUp([make('ask', () => pending([request]))])
     submit('ask')
     await runtime.settled()
     runtime.cancel('enough')
@@ -1249,6 +1328,14 @@ describe('a call made again and again', () => {
     )
     expect(starts()).toHaveLength(8)
     expect(results().every(({ shown }) => shown === undefined)).toBe(true)
+  })
+
+  test('of a polling tool is left alone, also where the guard knows of it', async () => {
+    const known = repeats()
+    for (let time = 0; time < 5; time++) known.record('look', {}, [{ type: 'text', text: 'wait' }])
+    const { submit, result } = setUp([make('look', () => 'wait', { polling: true })], { repeats: known })
+    submit('look')
+    expect((await result()).isError).toBe(false)
   })
 
   test('of a polling tool is left alone', async () => {

@@ -1,6 +1,7 @@
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  CallStatus,
   Clock,
   JsonObject,
   RunEvent,
@@ -12,6 +13,7 @@ import { andThen } from './and-then.ts'
 import { cutParts, toParts } from './content.ts'
 import type { Executing, Execution } from './execute.ts'
 import { executeCall } from './execute.ts'
+import { pendingRequests } from './pending.ts'
 import { createPool } from './pool.ts'
 import type { BeforeCall, HookCall, Prepared } from './prepare.ts'
 import { checkInput, prepareCall } from './prepare.ts'
@@ -55,6 +57,8 @@ interface CallOrder {
   readonly attempt: number
   /** What a person decided of it, if it needed that. */
   readonly decision?: ApprovalEvent | undefined
+  /** The input that the person was shown, if a hook had changed the model's. */
+  readonly askedInput?: JsonObject | undefined
   /** Where the run inside it stood, if it has started one before. */
   readonly resumed?: Resumed | undefined
 }
@@ -68,8 +72,8 @@ export interface ToolRuntime {
   submit(order: CallOrder): void
   /** True if the call was submitted since the last `roundOver`. */
   knows(callId: string): boolean
-  /** Answers a call without running it. `failure` counts it among those that went wrong. */
-  refuse(call: ToolCallEvent, reason: string, options?: { failure: boolean }): void
+  /** Answers a call without running it. */
+  refuse(call: ToolCallEvent, reason: string, status: CallStatus): void
   /** Resolves when every call that was submitted is answered or waits for a person. */
   settled(): Promise<void>
   /** True once a call submitted since the last `roundOver` has begun to run. */
@@ -80,14 +84,6 @@ export interface ToolRuntime {
   roundOver(): void
   /** Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. */
   cancel(reason: string): void
-}
-
-/** What a tool returns whose own run waits for a person. */
-export class Pending {
-  readonly requests: readonly ApprovalRequestEvent[]
-  constructor(requests: readonly ApprovalRequestEvent[]) {
-    this.requests = requests
-  }
 }
 
 interface Ticket {
@@ -101,9 +97,11 @@ type Ready = Extract<Prepared, { type: 'ready' }>
 type Result = {
   output: readonly ToolResultPart[]
   isError: boolean
-  failure?: boolean
+  status: CallStatus
   note?: string | undefined
 }
+
+const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
   const { emit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
@@ -133,16 +131,17 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       name,
       output: result.output,
       ...(shown !== result.output && { shown }),
+      status: result.status,
       isError: result.isError,
       ms: ran ? now - ticket.startedAt : 0,
       overlapMs: ran ? Math.max(0, Math.min(now, modelDoneAt ?? now) - ticket.startedAt) : 0,
     })
-    if (result.failure) options.onFailure(name, messageOfParts(result.output))
+    if (wentWrong.has(result.status)) options.onFailure(name, messageOfParts(result.output))
     wake()
   }
 
-  function answerText(ticket: Ticket, text: string, failure = false) {
-    answer(ticket, { output: [{ type: 'text', text }], isError: true, failure })
+  function answerText(ticket: Ticket, text: string, status: CallStatus) {
+    answer(ticket, { output: [{ type: 'text', text }], isError: true, status })
   }
 
   function consider(ticket: Ticket) {
@@ -153,9 +152,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     if (resumed) return decided(ticket, { type: 'approval', callId: call.callId, approved: true })
     void andThen(prepareCall(call, { tools: order.tools, beforeCall, runId, context }), (prepared) => {
       if (ticket.state === 'closed') return
-      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.failure)
+      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
       const refusal = prepared.tool.polling ? undefined : repeats?.refusal(call.name, prepared.input)
-      if (refusal) return answerText(ticket, refusal)
+      if (refusal) return answerText(ticket, refusal, 'blocked')
       return askPerson(ticket, prepared)
     })
   }
@@ -167,7 +166,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       answerText(
         ticket,
         `Not run: whether it needs approval could not be decided (${messageOf(error)}).`,
-        true,
+        'failed',
       )
     try {
       const verdict = andThen(tool.approve(prepared.value, { callId, context }), (asks) => {
@@ -190,14 +189,19 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   }
 
   function decided(ticket: Ticket, { approved, reason, input }: ApprovalEvent) {
-    const { call, tools } = ticket.order
+    const { call, tools, askedInput = call.input } = ticket.order
     if (!approved)
-      return answerText(ticket, `Not run: a person declined this call${reason ? `: ${reason}` : '.'}`)
+      return answerText(ticket, `Not run: the call was declined${reason ? `: ${reason}` : '.'}`, 'declined')
     const tool = tools.get(call.name)
-    if (!tool) return answerText(ticket, `Not run: there is no tool named '${call.name}' any more.`, true)
-    void andThen(checkInput(tool, input ?? call.input), (prepared) => {
+    if (!tool)
+      return answerText(ticket, `Not run: there is no tool named '${call.name}' any more.`, 'rejected')
+    // What the hook let through is not asked again; what a person wrote since, it has not seen.
+    const checked = input
+      ? prepareCall({ ...call, input }, { tools, beforeCall, runId, context })
+      : checkInput(tool, askedInput)
+    void andThen(checked, (prepared) => {
       if (ticket.state === 'closed') return
-      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.failure)
+      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
       return enqueue(ticket, prepared)
     })
   }
@@ -214,7 +218,13 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     ticket.state = 'running'
     ticket.startedAt = clock.now()
     started = true
-    emit({ type: 'tool-start', callId, attempt, ...(input !== call.input && { input }) })
+    emit({
+      type: 'tool-start',
+      callId,
+      name: call.name,
+      attempt,
+      ...(!isSame(input, call.input) && { input }),
+    })
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
       if (ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
@@ -235,8 +245,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     )
     const execution = await ticket.executing.done
     if (ticket.state !== 'running') return
-    if (execution.type === 'returned' && execution.value instanceof Pending)
-      return askInside(ticket, execution.value)
+    const asked = execution.type === 'returned' && pendingRequests(execution.value)
+    if (asked) return askInside(ticket, asked)
     const result = await finish(ticket, input, toResult(execution))
     // The hook may have taken its time.
     if (ticket.state !== 'running') return
@@ -246,7 +256,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   }
 
   /** The run inside the call is suspended: what it asks is asked here, under ids below the call's own. */
-  function askInside(ticket: Ticket, { requests }: Pending) {
+  function askInside(ticket: Ticket, requests: readonly ApprovalRequestEvent[]) {
     ticket.state = 'asked'
     for (const request of requests)
       emit({ ...request, callId: `${ticket.order.call.callId}/${request.callId}` })
@@ -260,7 +270,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     try {
       const ms = clock.now() - ticket.startedAt
       const replaced = await afterCall({ callId, runId, name, input, context }, { output, isError, ms })
-      return replaced ? { output: toParts(replaced.output), isError: replaced.isError ?? isError } : result
+      if (!replaced) return result
+      const status = replaced.isError === undefined ? result.status : replaced.isError ? 'failed' : 'ok'
+      return { output: toParts(replaced.output), isError: replaced.isError ?? isError, status }
     } catch (error) {
       // Fail closed: the hook may be there to take secrets out.
       return failed(
@@ -272,7 +284,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   function stopAll(reason: string) {
     pool.clear()
     for (const ticket of tickets) {
-      answerText(ticket, reason)
+      answerText(ticket, reason, 'cancelled')
       ticket.executing?.abandon(new DOMException(reason, 'AbortError'))
     }
   }
@@ -284,11 +296,11 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       consider(ticket)
     },
     knows: (callId) => tickets.some((ticket) => ticket.order.call.callId === callId),
-    refuse(call, reason, { failure } = { failure: false }) {
+    refuse(call, reason, status) {
       answerText(
         { order: { call, tools: new Map(), attempt: 1 }, state: 'pending', startedAt: 0 },
         reason,
-        failure,
+        status,
       )
     },
     settled: () => (isBusy() ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve()),
@@ -314,21 +326,25 @@ function toResult(execution: Execution): Result {
   switch (execution.type) {
     case 'returned':
       try {
-        return { output: toParts(execution.value), isError: false }
+        return { output: toParts(execution.value), isError: false, status: 'ok' }
       } catch (error) {
         return failed(`The tool failed: ${messageOf(error)}`)
       }
     case 'threw':
       return failed(`The tool failed: ${messageOf(execution.error)}`)
     case 'timed-out':
-      return failed(`The tool did not finish within ${execution.timeoutMs} ms and was stopped.`)
+      return failed(`The tool did not finish within ${execution.timeoutMs} ms and was stopped.`, 'timeout')
     case 'abandoned':
-      return failed('The tool was stopped.')
+      return failed('The tool was stopped.', 'cancelled')
   }
 }
 
-function failed(text: string): Result {
-  return { output: [{ type: 'text', text }], isError: true, failure: true }
+function isSame(a: JsonObject, b: JsonObject): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
+
+function failed(text: string, status: CallStatus = 'failed'): Result {
+  return { output: [{ type: 'text', text }], isError: true, status }
 }
 
 function messageOfParts(parts: readonly ToolResultPart[]): string {
