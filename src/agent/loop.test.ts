@@ -256,6 +256,49 @@ describe('what a model gets wrong', () => {
   })
 })
 
+test('a result tells what became of the call', async () => {
+  const clock = fakeClock()
+  const throws = tool({
+    name: 'throws',
+    description: 'x',
+    input: z.object({}),
+    run: () => Promise.reject(new Error('no')),
+  })
+  const hangs = tool({
+    name: 'hangs',
+    description: 'x',
+    input: z.object({}),
+    timeoutMs: 10,
+    run: () => new Promise(() => {}),
+  })
+  const waits = tool({
+    name: 'waits',
+    description: 'x',
+    input: z.object({}),
+    run: () => new Promise(() => {}),
+  })
+  const names = ['echo', 'throws', 'hangs', 'nothing', 'blocked', 'waits']
+  const model = scriptedModel([names.map((call) => ({ call, input: { value: 'x' } }))], { clock })
+  const blocked = tool({ name: 'blocked', description: 'x', input: z.object({}), run: () => 1 })
+  const run = agent({
+    model,
+    clock,
+    tools: [echo, throws, hangs, blocked, waits],
+    beforeCall: ({ name }) => (name === 'blocked' ? { block: 'not today' } : undefined),
+  }).stream('go')
+  await clock.advance(20)
+  run.cancel()
+  const results = of(await collect(run), 'tool-result')
+  expect(Object.fromEntries(results.map(({ name, status }) => [name, status]))).toEqual({
+    echo: 'ok',
+    throws: 'failed',
+    hangs: 'timeout',
+    nothing: 'rejected',
+    blocked: 'blocked',
+    waits: 'cancelled',
+  })
+})
+
 describe('failures', () => {
   test('a failure before anything was shown is retried after a wait with jitter, and nothing is taken back', async () => {
     const clock = fakeClock()
@@ -566,6 +609,32 @@ describe('prepareRound', () => {
     }
     const { error } = await agent({ model: scriptedModel([]), prepareRound }).stream('go').result
     expect(error).toMatchObject({ code: 'hook_failed', message: 'prepareRound threw: no budget' })
+  })
+
+  test('what is said while the hook is thinking is heard in that very round', async () => {
+    const thinking = Promise.withResolvers<void>()
+    const model = scriptedModel(['ok'])
+    const run = agent({ model, prepareRound: () => thinking.promise }).stream('go')
+    await new Promise(setImmediate)
+    run.steer('and quickly')
+    thinking.resolve()
+    const { messages } = await run.result
+    expect(model.requests[0]?.messages).toEqual([
+      { role: 'user', content: 'go' },
+      { role: 'user', content: 'and quickly' },
+    ])
+    expect(messages).toHaveLength(3)
+  })
+
+  test('two tools of one name are refused there too', async () => {
+    const { error } = await agent({
+      model: scriptedModel([]),
+      prepareRound: () => ({ tools: [echo, echo] }),
+    }).stream('go').result
+    expect(error).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(/two tools named 'echo'/),
+    })
   })
 
   test('messages that leave a call unanswered are not sent', async () => {

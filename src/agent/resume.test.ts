@@ -93,6 +93,31 @@ describe('approval', () => {
     expect(of(events, 'tool-start')).toMatchObject([{ input: { amount: 120 } }])
   })
 
+  test('what a hook made of the input is what the person is asked about, and what runs', async () => {
+    refunds.length = 0
+    const seen: unknown[] = []
+    const halving = () =>
+      agent({
+        model: asksForRefund(1000),
+        tools: [echo, refund],
+        beforeCall: ({ name, input }) => {
+          if (name !== 'refund') return undefined
+          seen.push(input.amount)
+          return { input: { amount: Number(input.amount) / 2 } }
+        },
+      }).stream('refund me')
+    const first = halving()
+    expect((await first.result).approvals).toMatchObject([{ input: { amount: 500 } }])
+    await first.resume({ callId: 'call_2', approved: true }).result
+    expect(refunds).toMatchObject([{ amount: 500 }])
+    // What the person writes instead is new to the hook.
+    const second = halving()
+    await second.result
+    await second.resume({ callId: 'call_2', approved: true, input: { amount: 300 } }).result
+    expect(refunds).toMatchObject([{ amount: 500 }, { amount: 150 }])
+    expect(seen).toEqual([1000, 1000, 300])
+  })
+
   test('some may be decided and others wait on', async () => {
     const { desk: one } = desk(asksForRefund(500, 600))
     const first = one.stream('refund me')
@@ -137,6 +162,16 @@ describe('approval', () => {
     await run.result
     expect(() => run.resume(decisions as never)).toThrow(message)
     expect(refunds).toEqual([])
+  })
+
+  test('a run is resumed once: a second click does not pay twice', async () => {
+    const run = desk().desk.stream('refund me')
+    await run.result
+    expect(() => run.resume({ callId: 'nonsense', approved: true })).toThrow(/no call 'nonsense' waits/)
+    const next = run.resume({ callId: 'call_2', approved: true })
+    expect(() => run.resume({ callId: 'call_2', approved: true })).toThrow(/resumed already/)
+    await next.result
+    expect(refunds).toHaveLength(1)
   })
 
   test('only a suspended run can be resumed', async () => {
@@ -265,6 +300,30 @@ describe('a log that was cut off', () => {
       ['c2', '(no output)'],
     ])
     expect(runs).toEqual(['once 1 R:c2'])
+  })
+
+  test('a model that runs in circles is not forgotten across a resume', async () => {
+    const log = (times: number): RunEvent[] =>
+      Array.from({ length: times }, (_, index): RunEvent[] => [
+        { type: 'round-start', round: index + 1, model: 'm' },
+        ...call(`c${index}`, 'once'),
+        { type: 'round-end', round: index + 1, model: 'm', finish: 'tool-calls', timings: { ms: 1 } },
+        {
+          type: 'tool-result',
+          callId: `c${index}`,
+          name: 'once',
+          output: [{ type: 'text', text: '(no output)' }],
+          status: 'ok',
+          isError: false,
+          ms: 1,
+          overlapMs: 0,
+        },
+      ]).flat()
+    runs.length = 0
+    const model = scriptedModel(script.tool('once', {}, 'done'))
+    const run = agent({ model, tools }).resume([begun[0] as RunEvent, ...log(5)])
+    expect(of(await collect(run), 'tool-result')).toMatchObject([{ status: 'blocked' }])
+    expect(runs).toEqual([])
   })
 
   test('cut off anywhere, a run goes on to the same end and no call runs twice', async () => {

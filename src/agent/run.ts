@@ -66,7 +66,7 @@ export interface Run<Output = undefined> extends Watchable {
   partials(): AsyncIterable<Partially<Output>>
   /** Says something to the run that its next round hears. False if the run is over and nobody will. */
   steer(message: string | InputUserMessage): boolean
-  /** Goes on with a `suspended` run. Throws `invalid_input` if it is not, or if a decision fits no open call. */
+  /** Goes on with a `suspended` run, once. Throws `invalid_input` if it is not, or if a decision fits no open call. */
   resume(decisions: Decision | readonly Decision[]): Run<Output>
 }
 
@@ -92,6 +92,7 @@ export function openRun<Output>(
     resume: (log: readonly RunEvent[], decisions: readonly Decision[]) => Run<Output>
   },
 ): Run<Output> {
+  let next: Run<Output> | undefined
   return {
     ...watch(loop, id),
     result: resultOf<Output>(loop),
@@ -104,7 +105,14 @@ export function openRun<Output>(
           'run.resume',
           `only a suspended run can be resumed, and this one is ${outcome ?? 'still going on'}`,
         )
-      return resume(loop.log.snapshot(), Array.isArray(decisions) ? decisions : [decisions as Decision])
+      if (next)
+        throw invalidInput(
+          'run.resume',
+          `this run has been resumed already, as ${next.id}: go on with that one`,
+        )
+      const list = Array.isArray(decisions) ? decisions : [decisions as Decision]
+      next = resume(loop.log.snapshot(), list)
+      return next
     },
   }
 }
