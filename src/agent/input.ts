@@ -30,7 +30,7 @@ export function readInput(
     throw invalidInput(op, `the input must be text or messages, not ${kindOf(input)}`)
   if (list.length === 0)
     throw invalidInput(op, 'the input has no messages: pass text, or messages that end with a user message')
-  const { messages, repairs } = pairHistory(checkMessages(list, op), { op })
+  const { messages, repairs } = pairHistory(checkMessages(list, op), op)
   const last = messages.at(-1)
   if (!last || last.role === 'system' || last.role === 'assistant')
     throw invalidInput(

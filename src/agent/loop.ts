@@ -56,8 +56,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   /** Events from before this run: the state is folded from them, and so is what the guard against circles knows. */
   function recall(event: RunEvent) {
     if (event.type === 'tool-result') {
-      const { call, attempts = 0 } = state.calls.get(event.callId) ?? {}
-      if (call && attempts > 0) guard?.record(call.name, call.input, event.output)
+      const known = state.calls.get(event.callId)
+      if (known && known.attempts > 0)
+        guard?.record(event.name, known.input ?? known.call.input, event.output)
     }
     applyEvent(state, event)
   }

@@ -3,6 +3,7 @@ import type {
   ApprovalRequestEvent,
   AssistantDraft,
   FinishReason,
+  JsonObject,
   Message,
   Outcome,
   RoundStartEvent,
@@ -20,6 +21,8 @@ export interface CallState {
   readonly call: ToolCallEvent
   /** How often it has begun to run. */
   attempts: number
+  /** What it ran with, if not what the model wrote. */
+  input?: JsonObject
   /**
    * What it asks of a person, and what was decided since. By the call's own id; or, where the call runs a sub-agent that
    * asks, by an id below it: `call_1/call_7`.
@@ -144,6 +147,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'tool-start':
       return change(state, event.callId, (call) => {
         call.attempts = event.attempt
+        if (event.input) call.input = event.input
         // What was decided for a sub-agent has now been taken up by it.
         for (const id of [...call.decisions.keys()].filter((id) => id !== event.callId)) {
           call.decisions.delete(id)

@@ -78,6 +78,8 @@ export function readTranscript(value: unknown): Message[] {
 }
 
 export function checkVersion(version: number, op: string): void {
+  if (!Number.isInteger(version) || version < 1)
+    throw invalidInput(op, `${version} is not a version of the protocol`)
   if (version > PROTOCOL_VERSION)
     throw invalidInput(
       op,
@@ -116,10 +118,7 @@ function checkMessage(message: unknown, path: string, fail: Fail): Message {
       }
     }
     default:
-      return fail(
-        `${path}.role`,
-        `must be 'system', 'user', 'assistant' or 'tool', not ${JSON.stringify(role)}`,
-      )
+      return fail(`${path}.role`, `must be 'system', 'user', 'assistant' or 'tool', not ${nameOf(role)}`)
   }
 }
 
@@ -134,7 +133,7 @@ function parts(content: unknown, role: Message['role'], path: string, fail: Fail
     if (!allowed.includes(part.type as string))
       return fail(
         `${at}.type`,
-        `must be one of ${allowed.join(', ')} in a message of role '${role}', not ${JSON.stringify(part.type)}`,
+        `must be one of ${allowed.join(', ')} in a message of role '${role}', not ${nameOf(part.type)}`,
       )
     return checkPart(part, at, fail)
   })
@@ -166,19 +165,30 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
 }
 
 function checkMedia(part: Fields, at: string, fail: Fail): unknown {
-  const { type, url, data, name } = part
+  const { type, url, data } = part
   if ((url === undefined) === (data === undefined))
     fail(at, 'needs either a url or data (base64 or bytes), not both')
-  const named = name === undefined ? undefined : { name: text(part, 'name', at, fail) }
-  if (url !== undefined) {
-    if (!URL.canParse(String(url))) fail(`${at}.url`, `is not a URL: ${JSON.stringify(url)}`)
-    return { type, url, ...(type === 'file' && { mediaType: text(part, 'mediaType', at, fail), ...named }) }
+  if (url !== undefined && (typeof url !== 'string' || !URL.canParse(url)))
+    fail(`${at}.url`, `must be a URL, not ${nameOf(url)}`)
+  const source = url !== undefined ? { url } : { data: checkData(data, `${at}.data`, fail) }
+  // Only an image at a URL can do without: its provider fetches it and sees.
+  const mediaType = type === 'image' && url !== undefined ? undefined : text(part, 'mediaType', at, fail)
+  const name = type === 'file' && part.name !== undefined ? text(part, 'name', at, fail) : undefined
+  return {
+    type,
+    ...source,
+    ...(mediaType !== undefined && { mediaType }),
+    ...(name !== undefined && { name }),
   }
-  const mediaType = text(part, 'mediaType', at, fail)
-  if (data instanceof Uint8Array) return { type, data: toBase64(data), mediaType, ...named }
-  if (typeof data !== 'string' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
-    fail(`${at}.data`, 'must be base64 text or a Uint8Array')
-  return { type, data, mediaType, ...named }
+}
+
+function checkData(data: unknown, at: string, fail: Fail): string {
+  const base64 = data instanceof Uint8Array ? toBase64(data) : data
+  const isBase64 =
+    typeof base64 === 'string' &&
+    /^[A-Za-z0-9+/]+={0,2}$/.test(base64) &&
+    base64.replace(/=+$/, '').length % 4 !== 1
+  return isBase64 ? base64 : fail(at, 'must be base64 text or a Uint8Array, and not empty')
 }
 
 function checkOpaque(value: unknown, at: string, fail: Fail): unknown {
@@ -205,6 +215,11 @@ function toBase64(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length; at += 8192)
     binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(binary)
+}
+
+/** A value of the wrong sort, as it can be shown in an error. */
+function nameOf(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : kindOf(value)
 }
 
 export function kindOf(value: unknown): string {

@@ -12,7 +12,13 @@ const longestTimer = 2 ** 31 - 1
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, longestTimer))
+    if (ms > longestTimer) {
+      let cancel = this.after(longestTimer, () => {
+        cancel = this.after(ms - longestTimer, callback)
+      })
+      return () => cancel()
+    }
+    const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
 }

@@ -72,7 +72,7 @@ export function assistantDraft(): AssistantDraft {
       return text
     },
     message() {
-      const content = open ? [...parts, open] : [...parts]
+      const content = open ? [...parts, { ...open }] : [...parts]
       return content.length > 0 ? { role: 'assistant', content } : undefined
     },
   }

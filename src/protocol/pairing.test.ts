@@ -108,12 +108,6 @@ describe('what can be mended is mended, and told', () => {
     expect(repairs).toHaveLength(1)
   })
 
-  test('a call that is about to be decided is left unanswered', () => {
-    const history = [user('hi'), calls('a', 'b'), result('a')]
-    const paired = pairHistory(history, { op: 'agent.stream', waiting: new Set(['b']) })
-    expect(paired).toEqual({ messages: history, repairs: [] })
-  })
-
   test('the history that was handed in is left as it was', () => {
     const history = [result('old'), user('hi'), calls('b', 'a'), result('a'), result('a')]
     const before = structuredClone(history)

@@ -12,11 +12,11 @@ const lostResult =
  * Mended, and told in `repairs`: a call without a result (answered as unknown), a result in the wrong place (moved), a second
  * copy of the same result and results before the first assistant message, whose calls were trimmed away (left out).
  * Refused with `invalid_input`, since any guess could be wrong: a result that answers no call, two different results
- * of one call, two calls of one id. A call in `waiting` is left unanswered: it is about to be decided.
+ * of one call, two calls of one id.
  */
 export function pairHistory(
   messages: readonly Message[],
-  { op, waiting }: { op: string; waiting?: ReadonlySet<string> },
+  op: string,
 ): { messages: Message[]; repairs: string[] } {
   const repairs: string[] = []
   const calls = new Set<string>()
@@ -55,13 +55,14 @@ export function pairHistory(
   for (const [index, message] of messages.entries()) {
     if (message.role === 'tool') continue
     paired.push(message)
-    for (const [place, { callId, name }] of toolCallsOf(message).entries()) {
+    let place = index + 1
+    for (const { callId, name } of toolCallsOf(message)) {
       const result = results.get(callId)
       if (result) {
-        if (messages[index + 1 + place] !== result)
-          repairs.push(`moved the result of '${callId}' behind its call`)
+        if (messages[place] === result) place++
+        else repairs.push(`moved the result of '${callId}' behind its call`)
         paired.push(result)
-      } else if (!waiting?.has(callId)) {
+      } else {
         repairs.push(`answered the call '${callId}', which had no result`)
         paired.push({
           role: 'tool',

@@ -43,7 +43,7 @@ export function fakeClock(): FakeClock {
         fire(timer)
         await quiet()
       }
-      now = end
+      now = Math.max(now, end)
     },
     async until(promise) {
       let settled = false

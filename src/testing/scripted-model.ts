@@ -51,7 +51,10 @@ export function scriptedModel(
   function roundFor(request: ModelRequest, index: number): readonly ScriptStep[] {
     const round = typeof rounds === 'function' ? rounds(request, index) : rounds[index]
     if (round === undefined) {
-      const message = `the script has ${rounds.length} rounds and was asked for round ${index + 1}: write the missing one`
+      const message =
+        typeof rounds === 'function'
+          ? `the script gave nothing for round ${index + 1}`
+          : `the script has ${rounds.length} rounds and was asked for round ${index + 1}: write the missing one`
       throw new MillraceError({ op: 'model.stream', code: 'llm_error', message })
     }
     return typeof round === 'string' ? [{ text: round }] : round

@@ -2,7 +2,7 @@
 export function closest(wanted: string, names: Iterable<string>): string | undefined {
   let best: string | undefined
   // Half the letters may be wrong; beyond that a suggestion misleads.
-  let least = Math.max(2, Math.floor(wanted.length / 2)) + 1
+  let least = Math.max(2, Math.floor(fold(wanted).length / 2)) + 1
   for (const name of names) {
     const distance = editDistance(fold(wanted), fold(name))
     if (distance < least) [best, least] = [name, distance]

@@ -36,8 +36,16 @@ export function executeCall(
   function stop(reason: Error, execution: Execution) {
     settle(execution)
     controller.abort(reason)
-    // Lets a generator's `finally` run; it may well be stuck in an await, so nobody waits for it.
-    generator?.return(undefined).catch(() => {})
+    closeGenerator()
+  }
+
+  /** Lets a generator's `finally` run. It may well be stuck in an await, so nobody waits for it. */
+  function closeGenerator() {
+    try {
+      Promise.resolve(generator?.return(undefined)).catch(() => {})
+    } catch {
+      // Its own affair: the call is settled.
+    }
   }
 
   if (Number.isFinite(timeoutMs))
@@ -52,7 +60,12 @@ export function executeCall(
     for (;;) {
       const { done, value } = await returned.next()
       if (done) return value
-      context.progress(value as JsonValue)
+      try {
+        context.progress(value as JsonValue)
+      } catch (error) {
+        closeGenerator()
+        throw error
+      }
     }
   }
 

@@ -67,20 +67,27 @@ export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Pr
   })
 }
 
-async function askHook(
+function askHook(
   hook: () => ReturnType<BeforeCall>,
   prepared: Extract<Prepared, { type: 'ready' }>,
-): Promise<Prepared> {
+): Prepared | Promise<Prepared> {
   try {
-    const verdict = await hook()
-    if (!verdict) return prepared
-    if ('block' in verdict) return { type: 'refused', reason: `Not run: ${verdict.block}`, status: 'blocked' }
-    return await checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
+    const answered = andThen(hook(), (verdict): Prepared | Promise<Prepared> => {
+      if (!verdict) return prepared
+      if ('block' in verdict)
+        return { type: 'refused', reason: `Not run: ${verdict.block}`, status: 'blocked' }
+      return checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
+    })
+    return answered instanceof Promise ? answered.catch(brokenHook) : answered
   } catch (error) {
-    // Fail closed: a hook that guards something must not let a call through by breaking.
-    const reason = `Not run: the check before this call failed (${messageOf(error)}).`
-    return { type: 'refused', reason, status: 'failed' }
+    return brokenHook(error)
   }
+}
+
+/** Fail closed: a hook that guards something must not let a call through by breaking. */
+function brokenHook(error: unknown): Prepared {
+  const reason = `Not run: the check before this call failed (${messageOf(error)}).`
+  return { type: 'refused', reason, status: 'failed' }
 }
 
 function reject(reason: string): Prepared {

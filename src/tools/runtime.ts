@@ -225,8 +225,11 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       attempt,
       ...(!isSame(input, call.input) && { input }),
     })
+    // A listener may have cancelled the run on hearing that.
+    if (ticket.state !== 'running') return
+    let listening = true
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
-      if (ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
+      if (listening && ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
     ticket.executing = executeCall(
       tool,
@@ -243,7 +246,11 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       },
       { clock, timeoutMs },
     )
+    // The tool itself may have, before it first waited.
+    if (ticket.state !== 'running')
+      ticket.executing.abandon(new DOMException('the run is over', 'AbortError'))
     const execution = await ticket.executing.done
+    listening = false
     if (ticket.state !== 'running') return
     const asked = execution.type === 'returned' && pendingRequests(execution.value)
     if (asked) return askInside(ticket, asked)

@@ -14,11 +14,15 @@ export interface JsonSchema<Value = JsonObject> {
 /** A schema of any library that speaks Standard Schema with JSON Schema (zod 4, arktype, valibot through its adapter), or our own form. */
 export type Schema = StandardSchemaV1 | JsonSchema<unknown>
 
+type ValueOf<Result> = [Extract<Result, { readonly value: unknown }>] extends [never]
+  ? JsonObject
+  : Extract<Result, { readonly value: unknown }>['value']
+
 /** What a schema lets through. */
 export type InferValue<S extends Schema> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
-  : S extends { readonly validate: (value: unknown) => infer Result }
-    ? Extract<Awaited<Result>, { readonly value: unknown }>['value']
+  : S extends { readonly validate?: (value: never) => infer Result }
+    ? ValueOf<Awaited<Result>>
     : JsonObject
 
 /** `message` names the place and what is wrong there, in words for a model. */
@@ -120,7 +124,7 @@ async function jsonSchemaChecker(jsonSchema: JsonObject): Promise<(value: unknow
         (error) => !/^(properties|items|prefixItems|additionalProperties)$/.test(error.keyword),
       )
       const shown = leaves.length > 0 ? leaves : errors
-      return { issues: shown.map((error) => place(error.instanceLocation.split('/').slice(1), error.error)) }
+      return { issues: shown.map((error) => place(segments(error.instanceLocation), error.error)) }
     } catch (error) {
       return { issues: [`the tool's JSON Schema cannot be used: ${messageOf(error)}`] }
     }
@@ -132,19 +136,21 @@ function guard(
 ): Checked | Promise<Checked> {
   try {
     const result = validate()
-    return result instanceof Promise ? result.then(judge, refuse) : judge(result)
+    return result instanceof Promise ? result.then(judge).catch(refuse) : judge(result)
   } catch (error) {
     return refuse(error)
   }
 }
 
-/** Valid only without issues: valibot hands out a value beside them. */
+/** Valid only without issues: valibot hands out a value beside them, and arktype's failure is itself an array. */
 function judge(result: StandardSchemaV1.Result<unknown>): Checked {
-  if (isObject(result) && Array.isArray(result.issues)) {
-    const issues = result.issues as readonly StandardSchemaV1.Issue[]
+  if (typeof result !== 'object' || result === null)
+    return { issues: ['the validator answered neither { value } nor { issues }'] }
+  if (Array.isArray(result.issues)) {
+    const issues: readonly StandardSchemaV1.Issue[] = result.issues
     return { issues: issues.length > 0 ? issues.map(describe) : ['the value was refused without a reason'] }
   }
-  if (isObject(result) && 'value' in result) return { value: result.value }
+  if ('value' in result) return { value: result.value }
   return { issues: ['the validator answered neither { value } nor { issues }'] }
 }
 
@@ -155,6 +161,12 @@ function refuse(error: unknown): Checked {
 function describe(issue: StandardSchemaV1.Issue): string {
   const path = issue.path?.map((segment) => String(isObject(segment) ? segment.key : segment)) ?? []
   return place(path, issue.message)
+}
+
+/** The keys of a JSON pointer in a URI fragment, such as `#/a~1b/0`. */
+function segments(pointer: string): string[] {
+  const [, ...keys] = pointer.split('/')
+  return keys.map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 function place(path: readonly string[], message: string): string {

@@ -114,8 +114,10 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
   if (typeof description !== 'string' || !description.trim())
     fail('it needs a description: the model chooses by it')
   if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
-  if (timeoutMs !== undefined && !(timeoutMs > 0)) fail('timeoutMs must be a positive number of milliseconds')
-  if (maxResultChars !== undefined && !(maxResultChars > 0)) fail('maxResultChars must be a positive number')
+  if (timeoutMs !== undefined && !isPositive(timeoutMs))
+    fail('timeoutMs must be a positive number of milliseconds')
+  if (maxResultChars !== undefined && !isPositive(maxResultChars))
+    fail('maxResultChars must be a positive number')
   if (repeat !== undefined && repeat !== 'safe' && repeat !== 'never')
     fail("repeat must be 'safe' or 'never'")
   if (approve !== undefined && typeof approve !== 'boolean' && typeof approve !== 'function')
@@ -137,6 +139,10 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     maxResultChars,
     polling: polling ?? false,
   }
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === 'number' && value > 0
 }
 
 /** Every provider wants an object at the top; a schema that leaves the type out means one. */
