@@ -19,7 +19,7 @@ const result = (callId: string, text = `result of ${callId}`): Message => ({
   content: [{ type: 'text', text }],
 })
 
-const pair = (...messages: Message[]) => pairHistory(messages, { op: 'agent.stream' })
+const pair = (...messages: Message[]) => pairHistory(messages, 'agent.stream')
 
 function refusal(...messages: Message[]): string {
   try {
