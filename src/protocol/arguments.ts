@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts'
 import type { ToolCallEvent } from './events.ts'
-import { isObject, type JsonObject, type JsonValue } from './json.ts'
+import { isObject, type JsonObject, type JsonValue, kindOf } from './json.ts'
 import type { ProviderData } from './messages.ts'
 import { maxJsonDepth } from './partial-json.ts'
 
@@ -53,11 +53,6 @@ function refuse(problem: string) {
 }
 
 const isJsonObject = (value: JsonValue): value is JsonObject => isObject(value)
-
-function kindOf(value: JsonValue): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
-}
 
 interface Place {
   readonly node: readonly JsonValue[] | JsonObject

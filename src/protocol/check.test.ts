@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkMessages, checkVersion, kindOf, readTranscript, writeTranscript } from './check.ts'
+import { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 import { isMillraceError } from './errors.ts'
+import { kindOf } from './json.ts'
 import type { AssistantMessage, Message, UserMessage } from './messages.ts'
 import { PROTOCOL_VERSION } from './messages.ts'
 

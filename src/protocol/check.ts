@@ -1,5 +1,5 @@
 import { invalidInput } from './errors.ts'
-import { isObject, toJson } from './json.ts'
+import { isObject, kindOf, toJson } from './json.ts'
 import type { AssistantMessage, Message, SystemMessage, ToolMessage } from './messages.ts'
 import { PROTOCOL_VERSION } from './messages.ts'
 
@@ -220,9 +220,4 @@ function toBase64(bytes: Uint8Array): string {
 /** A value of the wrong sort, as it can be shown in an error. */
 function nameOf(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : kindOf(value)
-}
-
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'an array' : value === undefined ? 'undefined' : `a ${typeof value}`
 }

@@ -1,6 +1,6 @@
 export { parseArguments, toolCall } from './arguments.ts'
 export type { InputFilePart, InputImagePart, InputMessage, InputUserMessage, Transcript } from './check.ts'
-export { checkMessages, checkVersion, kindOf, readTranscript, writeTranscript } from './check.ts'
+export { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 export type { Clock } from './clock.ts'
 export { sleep, systemClock } from './clock.ts'
 export type { AssistantDraft } from './draft.ts'
@@ -35,7 +35,7 @@ export type {
   ToolStartEvent,
 } from './events.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { isObject, toJson } from './json.ts'
+export { isObject, kindOf, toJson } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

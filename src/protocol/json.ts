@@ -14,3 +14,9 @@ export function toJson(value: unknown): JsonValue {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** What sort of value it is, for an error. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : value === undefined ? 'undefined' : `a ${typeof value}`
+}
