@@ -25,21 +25,26 @@ interface Scenario {
   readonly steerAt: number | undefined
 }
 
-const toolNames = ['quick', 'slow', 'deaf', 'broken', 'careful', 'alone', 'missing'] as const
-
+// Most calls are good ones, so that most runs get somewhere; the rest go wrong in every way there is.
 const callStep: fc.Arbitrary<ScriptStep> = fc.record(
   {
-    call: fc.constantFrom(...toolNames),
-    raw: fc.constantFrom('{"n":1}', '{"n":2}', '{"n":"x"}', '{"n":1', '', '[]', '{"n":1}}'),
-    cut: fc.boolean(),
+    call: fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom('quick', 'slow', 'deaf', 'broken', 'careful', 'alone') },
+      { weight: 1, arbitrary: fc.constant('missing') },
+    ),
+    raw: fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom('{"n":1}', '{"n":2}', '{"n":3}') },
+      { weight: 2, arbitrary: fc.constantFrom('{"n":"x"}', '{"n":1', '', '[]', '{"n":1}}') },
+    ),
+    cut: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     id: fc.constantFrom('', 'same', 'other'),
   },
-  { requiredKeys: ['call', 'raw'] },
+  { requiredKeys: ['call', 'raw', 'cut'] },
 )
 
 const step: fc.Arbitrary<ScriptStep> = fc.oneof(
   { weight: 5, arbitrary: fc.lorem({ maxCount: 4 }).map((text) => ({ text })) },
-  { weight: 5, arbitrary: callStep },
+  { weight: 7, arbitrary: callStep },
   fc.constant({ reasoning: 'let me think', opaque: { provider: 'scripted', data: 'sig' } }),
   fc.nat({ max: 800 }).map((pause) => ({ pause })),
   fc.constantFrom<ScriptStep>(
@@ -59,17 +64,22 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   deltaChars: fc.integer({ min: 1, max: 9 }),
   options: fc.record(
     {
-      maxRounds: fc.nat({ max: 4 }),
-      onToolError: fc.constantFrom('continue' as const, 'fail' as const),
+      maxRounds: fc.nat({ max: 6 }),
+      onToolError: fc.constantFrom(
+        'continue' as const,
+        'continue' as const,
+        'continue' as const,
+        'fail' as const,
+      ),
       toolConcurrency: fc.integer({ min: 1, max: 3 }),
       maxCallsPerRound: fc.integer({ min: 1, max: 4 }),
-      runMs: fc.integer({ min: 100, max: 9000 }),
+      runMs: fc.integer({ min: 100, max: 30_000 }),
       repeats: fc.constantFrom(false as const, { warn: 2, refuse: 2 }),
     },
     { requiredKeys: [] },
   ),
   fallback: fc.boolean(),
-  cancelAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined }),
+  cancelAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined, freq: 2 }),
   steerAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined }),
 })
 
