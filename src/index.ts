@@ -53,6 +53,7 @@ export type {
   ReasoningEvent,
   ReasoningPart,
   RoundEndEvent,
+  RoundFinish,
   RoundRetractEvent,
   RoundRetryEvent,
   RoundStartEvent,

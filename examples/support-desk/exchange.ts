@@ -21,6 +21,6 @@ export async function exchange(
     if (result.outcome !== 'suspended') return result
     const decisions: Decision[] = []
     for (const request of result.approvals) decisions.push(await decide(request))
-    run = run.resume(decisions)
+    run = run.resume(decisions, { signal })
   }
 }

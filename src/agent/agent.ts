@@ -1,30 +1,29 @@
 import type { Model, RunEvent } from '../protocol/index.ts'
-import type { Schema, Tool } from '../tools/index.ts'
+import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
+import type { Schema, Tool, ToolContext } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
-import { checkDecisions } from './decisions.ts'
+import { readDecisions } from './decisions.ts'
 import type { AgentInput } from './input.ts'
 import { readInput, readLog } from './input.ts'
 import type { Loop, LoopStart } from './loop.ts'
 import { startLoop } from './loop.ts'
-import type { AgentOptions, LoopOptions, OutputOf, RunOptions } from './options.ts'
+import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from './options.ts'
 import { checkAgentOptions, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult } from './run.ts'
-import { openRun, toApproval } from './run.ts'
-
-type ResumeOptions<Context> = RunOptions<Context> & { readonly decisions?: readonly Decision[] }
+import { openRun } from './run.ts'
 
 /** The options of a run; not optional where the agent's tools need a context. */
 type Options<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [options: RunOptions<Context> & More & { readonly context: Context }]
 
-export interface Agent<Context = unknown, Output = undefined> {
+export interface Agent<Context = unknown, Output = undefined, Draft = Output> {
   readonly name: string
   /** Starts a run at once. Throws `invalid_input` if it cannot; whatever happens afterwards is told in the run. */
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output>
+  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft>
   /** The same, awaited. Rejects with the run's error if it failed. */
   run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output>>
   /** Generates one round and tells which calls it would make, running none. */
@@ -33,20 +32,36 @@ export interface Agent<Context = unknown, Output = undefined> {
    * Goes on from the events of a run that was suspended, with the decisions it waited for, or that was cut off with its
    * process. No call with a result runs again; one in flight only if its tool says `repeat: 'safe'`.
    */
-  resume(
-    events: readonly RunEvent[],
-    ...options: Options<Context, { readonly decisions?: readonly Decision[] }>
-  ): Run<Output>
+  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft>
   /** The agent as a tool of another one. */
   asTool(options: AsToolOptions): Tool<Context>
 }
 
+interface Decided {
+  readonly decisions?: readonly Decision[] | undefined
+}
+
+/** What all of the tools need, taken together. */
+type ContextOf<Tools extends readonly Tool[]> = (
+  Tools[number] extends infer One
+    ? One extends Tool<infer Context>
+      ? (context: Context) => void
+      : never
+    : never
+) extends (context: infer All) => void
+  ? All
+  : unknown
+
 /** Defines an agent. Nothing is checked or started before it is used. */
-export function agent<Context = unknown, const Output extends Schema | undefined = undefined>(
-  options: AgentOptions<Context, Output>,
-): Agent<Context, OutputOf<Output>> {
-  type Answer = OutputOf<Output>
-  const name = options.name ?? 'agent'
+export function agent<
+  const Tools extends readonly Tool[] = readonly [],
+  const Output extends Schema | undefined = undefined,
+  Context = ContextOf<Tools>,
+>(
+  options: Omit<AgentOptions<Context, Output>, 'tools'> & { readonly tools?: Tools | undefined },
+): Agent<Context, OutputOf<Output>, DraftOf<Output>> {
+  type ThisRun = Run<OutputOf<Output>, DraftOf<Output>>
+  const name = options?.name ?? 'agent'
   let checked: ReturnType<typeof checkAgentOptions<Context>> | undefined
 
   function begin(
@@ -67,10 +82,10 @@ export function agent<Context = unknown, const Output extends Schema | undefined
     return ({ models }: LoopOptions<Context>) => readInput(input, { op, model: models[0] as Model })
   }
 
-  function fromLog(op: string, events: readonly RunEvent[], decisions: readonly Decision[]) {
+  function fromLog(op: string, events: readonly RunEvent[], decisions: readonly unknown[]) {
     return ({ tools }: LoopOptions<Context>) => {
-      const { log, state } = readLog(events, op)
-      return { log, decisions: checkDecisions(decisions, state, tools, op).map(toApproval) }
+      const state = readLog(events, op)
+      return { log: events, decisions: readDecisions(decisions, state, tools, op) }
     }
   }
 
@@ -79,76 +94,71 @@ export function agent<Context = unknown, const Output extends Schema | undefined
     { loop, runId, options }: ReturnType<typeof begin>,
     run: RunOptions<Context>,
     before: readonly RunEvent[] = [],
-  ): Run<Answer> {
-    return openRun<Answer>(loop, {
+  ): ThisRun {
+    return openRun(loop, {
       id: runId,
       model: options.models[0] as Model,
-      resume(events, decisions) {
+      resume(events, decisions, changed) {
         const op = 'run.resume'
         const log = [...before, ...events]
-        return open(begin(op, run, fromLog(op, log, decisions)), run, log)
+        // A signal may well belong to a request that is long over.
+        const { signal, ...kept } = run
+        const next = { ...kept, ...(changed as RunOptions<Context>) }
+        return open(begin(op, next, fromLog(op, log, decisions)), next, log)
       },
     })
   }
 
-  function stream(input: AgentInput, run: RunOptions<Context> = {}): Run<Answer> {
-    const op = 'agent.stream'
-    return open(begin(op, run, fromInput(op, input)), run)
-  }
-
   return {
     name,
-    stream,
+    stream(input: AgentInput, run: RunOptions<Context> = {}) {
+      const op = 'agent.stream'
+      return open(begin(op, run, fromInput(op, input)), run)
+    },
     async run(input: AgentInput, run: RunOptions<Context> = {}) {
       const op = 'agent.run'
       const result = await open(begin(op, run, fromInput(op, input)), run).result
       if (result.outcome === 'failed') throw result.error
       return result
     },
-    plan(input: AgentInput, run: RunOptions<Context> = {}): Plan {
+    plan(input: AgentInput, run: RunOptions<Context> = {}) {
       const op = 'agent.plan'
       return openPlan(begin(op, run, fromInput(op, input), { planOnly: true }))
     },
-    resume(events: readonly RunEvent[], { decisions = [], ...run }: ResumeOptions<Context> = {}) {
+    resume(events: readonly RunEvent[], options: RunOptions<Context> & Decided = {}) {
       const op = 'agent.resume'
-      return open(
-        begin(op, run as RunOptions<Context>, fromLog(op, events, decisions)),
-        run as RunOptions<Context>,
-        events,
-      )
+      if (!isObject(options as unknown))
+        throw invalidInput(op, `the options of a run must be an object, not ${kindOf(options)}`)
+      const { decisions = [], ...run } = options as RunOptions<Context> & Decided
+      return open(begin(op, run, fromLog(op, events, decisions)), run, events)
     },
     asTool(toolOptions: AsToolOptions) {
       const op = 'agent.asTool'
+      const starting = (
+        startFrom: (options: LoopOptions<Context>) => LoopStart,
+        context: ToolContext<Context>,
+      ) => {
+        const run = { signal: context.signal, context: context.context }
+        return open(begin(op, run, startFrom, { planOnly: false, relay: context.relay }), run)
+      }
       return agentTool<Context>(
-        (prompt, { signal, context, relay, resumed }) => {
-          const run = { signal, context }
-          const from = resumed
-            ? fromLog(op, unfinished(resumed.events), resumed.decisions)
-            : fromInput(op, prompt)
-          return open(begin(op, run, from, { planOnly: false, relay }), run)
+        {
+          start: (prompt, context) => starting(fromInput(op, prompt), context),
+          resume: (events, decisions, context) => starting(fromLog(op, events, decisions), context),
         },
-        { name, ...toolOptions },
+        { ...toolOptions, name: toolOptions?.name ?? name },
       )
     },
-  } as Agent<Context, Answer>
-}
-
-/**
- * The log of a sub-agent without its end, unless it waits for a person: if the caller's process died between that end and the
- * call's result, ending it once more is how the result is found.
- */
-function unfinished(events: readonly RunEvent[]): readonly RunEvent[] {
-  const last = events.at(-1)
-  return last?.type === 'run-end' && last.outcome !== 'suspended' ? events.slice(0, -1) : events
+  } as Agent<Context, OutputOf<Output>, DraftOf<Output>>
 }
 
 /** Cancels the run when the caller's signal says so; does not hold on to the signal after that. */
 function cancelWith(signal: AbortSignal, loop: Loop) {
   const cancel = () => {
     const { reason } = signal
-    loop.cancel(
-      reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'cancelled by the caller',
-    )
+    // What `abort()` gives if nothing else is said.
+    const unsaid = reason instanceof Error && reason.name === 'AbortError'
+    loop.cancel(unsaid ? 'cancelled by the caller' : messageOf(reason))
   }
   if (signal.aborted) return cancel()
   signal.addEventListener('abort', cancel, { once: true })

@@ -1,14 +1,18 @@
-import type { JsonObject } from '../protocol/index.ts'
-import type { Schema, Tool, ToolContext } from '../tools/index.ts'
+import type { ApprovalEvent, JsonObject, RunEvent } from '../protocol/index.ts'
+import { MillraceError } from '../protocol/index.ts'
+import type { Schema, Tool, ToolContext, ToolOptions } from '../tools/index.ts'
 import { pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
+import { foldLog, openRequests } from './state.ts'
 
-export interface AsToolOptions {
+/** Of a tool's options, those that make sense for an agent. */
+export interface AsToolOptions
+  extends Pick<
+    ToolOptions<Schema, unknown>,
+    'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
+  > {
   /** The agent's name if absent. */
-  readonly name?: string
-  /** What the sub-agent is good for, for the model that calls it. */
-  readonly description: string
-  readonly timeoutMs?: number
+  readonly name?: string | undefined
 }
 
 const promptSchema = {
@@ -26,22 +30,49 @@ const promptSchema = {
   },
 } satisfies Schema
 
-/** A tool that hands its task to an agent. The agent's events appear as progress of the call, its answer as the result. */
+/** How the agent behind a tool is set going. */
+interface Starter<Context> {
+  start(prompt: string, context: ToolContext<Context>): Run<unknown>
+  resume(
+    events: readonly RunEvent[],
+    decisions: readonly ApprovalEvent[],
+    context: ToolContext<Context>,
+  ): Run<unknown>
+}
+
+/**
+ * A tool that hands its task to an agent. The agent's events appear as progress of the call, its answer as the result; so its
+ * whole log stands in the caller's, and it can go on from there without repeating anything.
+ */
 export function agentTool<Context>(
-  start: (prompt: string, context: ToolContext<Context>) => Run<unknown>,
-  { name, description, timeoutMs }: AsToolOptions & { name: string },
+  { start, resume }: Starter<Context>,
+  { name, ...options }: AsToolOptions & { name: string },
 ): Tool<Context> {
   return tool({
+    timeoutMs: Number.POSITIVE_INFINITY,
+    ...options,
     name,
-    description,
     input: promptSchema,
-    timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
-    // Its own log stands in the caller's, so it goes on from there and repeats nothing.
     repeat: 'safe',
     run: async ({ prompt }, context: ToolContext<Context>) => {
-      const { outcome, output, text, approvals, error } = await start(prompt, context).result
+      const { resumed } = context
+      const last = resumed?.events.at(-1)
+      const ended = last?.type === 'run-end' ? last : undefined
+      // The caller's process may have died between what the agent said last and what was made of it.
+      if (ended?.error) throw MillraceError.fromJSON(ended.error)
+      if (resumed && ended?.outcome === 'suspended' && resumed.decisions.length === 0)
+        return pending(openRequests(foldLog(resumed.events)))
+      const finished = ended && ended.outcome !== 'suspended'
+      const run = resumed
+        ? resume(finished ? resumed.events.slice(0, -1) : resumed.events, resumed.decisions, context)
+        : start(prompt, context)
+      const { outcome, output, text, approvals, error } = await run.result
       if (outcome === 'suspended') return pending(approvals)
       if (error) throw error
+      if (outcome !== 'completed')
+        throw new Error(
+          `the agent '${name}' did not finish (${outcome})${text && `; it got as far as: ${text}`}`,
+        )
       return output === undefined ? text : output
     },
   })

@@ -1,16 +1,17 @@
+import type { ApprovalEvent, JsonObject } from '../protocol/index.ts'
 import { invalidInput, isObject, toJson } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
-import type { Decision } from './run.ts'
+import { isThenable } from '../tools/index.ts'
 import type { RunState } from './state.ts'
 import { openRequests } from './state.ts'
 
-/** Holds decisions against the calls that wait for one. Throws `invalid_input`, before anything is run. */
-export function checkDecisions(
+/** Makes decisions into events, held against the calls that wait for one. Throws `invalid_input`, before anything is run. */
+export function readDecisions(
   decisions: unknown,
   state: RunState,
   tools: readonly Tool[],
   op: string,
-): Decision[] {
+): ApprovalEvent[] {
   const open = openRequests(state)
   const waiting = open.map(({ callId, name }) => `'${callId}' (${name})`).join(', ')
   const fail = (problem: string): never => {
@@ -19,8 +20,9 @@ export function checkDecisions(
   if (!Array.isArray(decisions)) return fail('decisions must be an array of { callId, approved }')
   if (decisions.length === 0 && state.outcome === 'suspended')
     fail('the run waits for a person: pass at least one decision')
+
   const decided = new Set<string>()
-  return decisions.map((decision: unknown): Decision => {
+  return decisions.map((decision: unknown): ApprovalEvent => {
     if (!isObject(decision) || typeof decision.callId !== 'string' || typeof decision.approved !== 'boolean')
       return fail('a decision must be { callId, approved: true | false, reason?, input? }')
     const { callId, approved, reason, input } = decision
@@ -28,21 +30,19 @@ export function checkDecisions(
     if (!request) return fail(`no call '${callId}' waits for a decision`)
     if (decided.has(callId)) fail(`the call '${callId}' is decided twice`)
     decided.add(callId)
-    if (reason !== undefined && typeof reason !== 'string') fail('the reason of a decision must be text')
-    if (input === undefined) return { callId, approved, ...(typeof reason === 'string' && { reason }) }
-    if (!isObject(input)) return fail(`the changed input for '${callId}' must be an object`)
+    if (reason !== undefined && typeof reason !== 'string')
+      return fail('the reason of a decision must be text')
+    if (input !== undefined && !isObject(input))
+      return fail(`the changed input for '${callId}' must be an object`)
+    const approval = { type: 'approval', callId, approved, ...(reason !== undefined && { reason }) } as const
+    if (!input) return approval
     // A call inside a sub-agent, or with a schema that checks asynchronously, is checked when it runs, and the model told.
-    const own = state.calls.has(callId) ? tools.find((tool) => tool.name === request.name) : undefined
-    const checked = own?.schema.check(input)
-    if (checked && !(checked instanceof Promise) && checked.issues)
+    const tool = state.calls.has(callId) ? tools.find(({ name }) => name === request.name) : undefined
+    const checked = tool?.schema.check(structuredClone(input))
+    if (checked && !isThenable(checked) && checked.issues)
       fail(
         `the changed input for '${callId}' does not fit the schema of '${request.name}': ${checked.issues.join('; ')}`,
       )
-    return {
-      callId,
-      approved,
-      ...(typeof reason === 'string' && { reason }),
-      input: toJson(input) as Decision['input'] & object,
-    }
+    return { ...approval, input: toJson(input) as JsonObject }
   })
 }

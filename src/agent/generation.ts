@@ -30,6 +30,9 @@ export interface Generation {
   stop(error: MillraceError): void
 }
 
+/** At a microsecond or so for an event, others wait less than a millisecond. */
+const eventsPerTurn = 256
+
 /** Sends one request to a model and passes on what it says. */
 export function generate({
   model,
@@ -45,17 +48,14 @@ export function generate({
   let latestAt = startedAt
   let over = false
   let cancelTimer = () => {}
-  let settle!: (end: GenerationEnd) => void
-  const end = new Promise<GenerationEnd>((resolve) => {
-    settle = resolve
-  })
+  const end = Promise.withResolvers<GenerationEnd>()
 
   function finish(outcome: GenerationEnd) {
     if (over) return
     over = true
     latestAt = clock.now()
     cancelTimer()
-    settle(outcome)
+    end.resolve(outcome)
     if (outcome.error) controller.abort(outcome.error)
   }
 
@@ -74,28 +74,41 @@ export function generate({
   }
 
   async function listen() {
-    const iterator = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]()
-    for (;;) {
+    const stream = model.stream(request, { signal: controller.signal })
+    if (typeof stream?.[Symbol.asyncIterator] !== 'function')
+      throw new TypeError(
+        `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,
+      )
+    const iterator = stream[Symbol.asyncIterator]()
+    try {
+      await hear(iterator)
+    } finally {
+      // Lets the model close its socket. Nobody waits for it.
+      await iterator.return?.()
+    }
+  }
+
+  async function hear(iterator: AsyncIterator<ModelEvent>) {
+    for (let events = 1; ; events++) {
       const { done, value: event } = await iterator.next()
-      if (over) break
+      if (over) return
       if (done) {
         const message = `the stream of '${model.id}' ended without its terminal event`
         return finish({ error: failure('stream_error', message) })
       }
+      if (typeof event !== 'object' || event === null)
+        throw new TypeError(`the model '${model.id}' sent ${event} for an event`)
       latestAt = clock.now()
       if (firstAt === undefined) {
         firstAt = latestAt
         cancelTimer()
         watch(idleMs)
       }
-      if (event.type === 'done') {
-        finish({ done: event })
-        break
-      }
+      if (event.type === 'done') return finish({ done: event })
       onEvent(event)
+      // A model that never waits for anything would keep timers and sockets from their turn, and so from being cancelled.
+      if (events % eventsPerTurn === 0) await clock.turn()
     }
-    // Lets the model close its socket. Nobody waits for it.
-    await iterator.return?.()
   }
 
   watch(firstEventMs)
@@ -103,7 +116,7 @@ export function generate({
     finish({ error: toMillraceError(thrown, { op: 'model.stream', code: 'llm_error' }) })
   })
   return {
-    end,
+    end: end.promise,
     elapsed: () => ({
       ...(firstAt !== undefined && { firstEventMs: firstAt - startedAt }),
       ms: (over ? latestAt : clock.now()) - startedAt,

@@ -168,17 +168,21 @@ describe('a history that does not pair', () => {
 
 describe('options', () => {
   test.each<[string, object, RegExp]>([
-    ['two tools of one name', { tools: [echo, echo] }, /two tools are named 'echo'/],
-    ['a tool that is none', { tools: [{ name: 'x' }] }, /made with tool\(/],
+    ['two tools of one name', { tools: [echo, echo] }, /two tools named 'echo'/],
+    ['a tool that is none', { tools: [{ name: 'x' }] }, /what tool\(\{ … \}\) has made/],
     ['a misspelt option', { maxRound: 3 }, /'maxRound' does not exist: did you mean 'maxRounds'\?/],
     ['a negative limit', { maxRounds: -1 }, /'maxRounds' must be a whole number of at least 0, not -1/],
     ['half a round', { maxRounds: 1.5 }, /'maxRounds'/],
-    ['a time that is none', { idleMs: 'soon' }, /'idleMs' must be a number of milliseconds, not "soon"/],
-    ['no model', { model: undefined }, /model must be a Model/],
-    ['no models', { model: [] }, /list of models is empty/],
+    [
+      'a time that is none',
+      { idleMs: 'soon' },
+      /'idleMs' must be a positive number of milliseconds, or Infinity, not "soon"/,
+    ],
+    ['no model', { model: undefined }, /'model' must be a Model/],
+    ['no models', { model: [] }, /'model' is an empty list/],
     ['a hook that is none', { beforeCall: 'x' }, /'beforeCall' must be a function/],
     ['a misspelt retry option', { retry: { attemps: 2 } }, /did you mean 'attempts'\?/],
-    ['limits the wrong way round', { repeats: { warn: 6, refuse: 3 } }, /'repeats'/],
+    ['limits the wrong way round', { repeatLimits: { warn: 6, refuse: 3 } }, /'repeatLimits'/],
     ['an unknown way to fail', { onToolError: 'explode' }, /'onToolError' must be 'continue' or 'fail'/],
     ['a choice of a tool it has not', { toolChoice: { name: 'x' } }, /no such tool/],
     ['an output schema without JSON Schema', { output: {} }, /output must be a schema/],

@@ -14,7 +14,8 @@ import {
   kindOf,
   pairHistory,
 } from '../protocol/index.ts'
-import { applyEvent, emptyState, type RunState } from './state.ts'
+import type { RunState } from './state.ts'
+import { foldLog } from './state.ts'
 
 /** What an agent can be asked with: words, a message, or a whole conversation that ends with what it should answer. */
 export type AgentInput = string | InputMessage | readonly InputMessage[]
@@ -62,13 +63,22 @@ function checkUserMessage({ content }: UserMessage, { op, model }: { op: string;
 }
 
 /** The state of a run that is to go on. Throws `invalid_input` on what is not the log of one, or one that is over. */
-export function readLog(log: unknown, op: string): { log: RunEvent[]; state: RunState } {
-  if (!Array.isArray(log) || !isObject(log[0]) || log[0].type !== 'run-start')
+export function readLog(log: unknown, op: string): RunState {
+  const first = Array.isArray(log) ? log[0] : undefined
+  if (!Array.isArray(log) || !isObject(first) || first.type !== 'run-start')
     throw invalidInput(op, "resume() takes the events of a run, in order, the first being its 'run-start'")
-  checkVersion(Number(log[0].version), op)
-  const state = emptyState()
-  for (const event of log as RunEvent[]) applyEvent(state, event)
+  const broken = log.findIndex((event) => !isObject(event) || typeof event.type !== 'string')
+  if (broken >= 0) throw invalidInput(op, `events[${broken}] is not an event: ${kindOf(log[broken])}`)
+  checkVersion(Number(first.version), op)
+  if (first.resumes !== undefined)
+    throw invalidInput(
+      op,
+      'these events go on from those of an earlier run: put the events of that run before them',
+    )
+  if (!Array.isArray(first.input) || first.input.length === 0)
+    throw invalidInput(op, "the 'run-start' of these events has no input")
+  const state = foldLog(log as RunEvent[])
   if (state.outcome && state.outcome !== 'suspended')
     throw invalidInput(op, `the run is over (${state.outcome}): start a new one with its messages`)
-  return { log, state }
+  return state
 }

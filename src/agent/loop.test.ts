@@ -558,9 +558,9 @@ describe('circles', () => {
 
   test('it can be switched off, and set', async () => {
     const model = () => scriptedModel((_, index) => (index < 7 ? callEcho('again') : 'done'))
-    const off = agent({ model: model(), tools: [echo], repeats: false }).stream('go')
+    const off = agent({ model: model(), tools: [echo], repeatLimits: false }).stream('go')
     expect(of(await collect(off), 'tool-start')).toHaveLength(7)
-    const strict = agent({ model: model(), tools: [echo], repeats: { warn: 2, refuse: 2 } }).stream('go')
+    const strict = agent({ model: model(), tools: [echo], repeatLimits: { warn: 2, refuse: 2 } }).stream('go')
     expect(of(await collect(strict), 'tool-start')).toHaveLength(1)
   })
 })
@@ -632,7 +632,7 @@ describe('prepareRound', () => {
       prepareRound: () => ({ tools: [echo, echo] }),
     }).stream('go').result
     expect(error).toMatchObject({
-      code: 'invalid_input',
+      code: 'hook_failed',
       message: expect.stringMatching(/two tools named 'echo'/),
     })
   })

@@ -1,5 +1,5 @@
-import type { ApprovalEvent, Message, Outcome, RunEvent, UserMessage } from '../protocol/index.ts'
-import { MillraceError, PROTOCOL_VERSION, sleep, toMillraceError } from '../protocol/index.ts'
+import type { ApprovalEvent, JsonObject, Message, Outcome, RunEvent, UserMessage } from '../protocol/index.ts'
+import { MillraceError, PROTOCOL_VERSION, sleep, toJson, toMillraceError } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
@@ -14,7 +14,7 @@ import type { Retries } from './retry.ts'
 import { retries } from './retry.ts'
 import { tellRound } from './round.ts'
 import type { RunState } from './state.ts'
-import { applyEvent, emptyState, isWaiting, mayRunTools, messagesOf, nextAction } from './state.ts'
+import { applyEvent, emptyState, mayRunTools, messagesOf, nextAction } from './state.ts'
 
 /** What the model reads of a call that was running when its process died. */
 const unknownFate =
@@ -29,6 +29,8 @@ export interface Loop {
   readonly log: EventLog
   /** A fold of the log, always up to date at its end. */
   readonly state: RunState
+  /** The tools of the current round. */
+  readonly tools: ReadonlyMap<string, Tool>
   /** Resolves after `run-end`, with what is not in the log. Never rejects. */
   readonly ended: Promise<{ readonly error?: MillraceError; readonly value?: unknown }>
   /** False if the run is over already. */
@@ -40,7 +42,7 @@ export interface Loop {
 export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
   const { clock, models } = options
   const state = emptyState()
-  const guard = options.repeats && repeatGuard(options.repeats)
+  const guard = options.repeatLimits && repeatGuard(options.repeatLimits)
   if ('log' in start) for (const event of start.log) recall(event)
   const log = eventLog((event) => applyEvent(state, event))
   const stopping = new AbortController()
@@ -48,10 +50,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   let over = false
   let generation: Generation | undefined
   let answer: unknown
-  let settleEnd!: (end: { error?: MillraceError; value?: unknown }) => void
-  const ended = new Promise<{ error?: MillraceError; value?: unknown }>((resolve) => {
-    settleEnd = resolve
-  })
+  /** Those of the current round. */
+  let tools: ReadonlyMap<string, Tool> = byName(options.tools)
+  const ended = Promise.withResolvers<{ error?: MillraceError; value?: unknown }>()
 
   /** Events from before this run: the state is folded from them, and so is what the guard against circles knows. */
   function recall(event: RunEvent) {
@@ -101,11 +102,12 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   /** Ends the run here and now, whatever is still going on: the only place where that happens. */
   function end(outcome: Outcome, error?: MillraceError) {
     if (over || stopping.signal.aborted) return
+    const cause = error && { error: error.toJSON() }
     stopping.abort()
     cancelDeadline()
     if (error) generation?.stop(error)
     log.settle()
-    if (state.phase === 'telling') interruptRound()
+    if (state.phase === 'telling') interruptRound(error)
     if (outcome !== 'suspended') {
       const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
       runtime.cancel(reason)
@@ -117,22 +119,28 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       outcome,
       ...(state.finish && { finish: state.finish }),
       usage: state.usage,
-      ...(error && { error: error.toJSON() }),
+      ...cause,
     })
     over = true
     log.close()
-    settleEnd({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
+    ended.resolve({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
   }
 
   /** Closes a round that the model did not finish. */
-  function interruptRound() {
+  function interruptRound(error?: MillraceError) {
     emit({
       type: 'round-end',
       round: state.round,
       model: state.model,
       finish: 'interrupted',
-      timings: generation?.elapsed() ?? { ms: 0 },
+      ...(error && { error: error.toJSON() }),
+      ...(generation && { timings: generation.elapsed() }),
     })
+  }
+
+  function overTheLimit(index: number): string | undefined {
+    if (index < options.maxCallsPerRound) return undefined
+    return `Not run: at most ${options.maxCallsPerRound} calls are run in one round. Make this call again in the next.`
   }
 
   /** Why the calls of the current round are not run; undefined if they are. */
@@ -150,49 +158,49 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       })
     : () => {}
 
+  /** A round as the agent's options and the caller's hook want it. */
+  function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
+    const { system, tools, settings, context, prepareRound } = options
+    const { model } = modelRetries
+    // Held to a tool in every round, a model could never answer.
+    const { toolChoice: choice } = options
+    const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
+    return planRound({ round, messages, model, system, tools, settings, toolChoice, context }, prepareRound)
+  }
+
   /** Tells one round, however many requests that takes. */
   async function tell(): Promise<void> {
     const heard = state.inputs.length
-    const planned = await planRound<Context>(
-      {
-        round: state.phase === 'none' && state.round > 0 ? state.round : state.round + 1,
-        messages: messagesOf(state),
-        model: modelRetries.model,
-        system: options.system,
-        tools: options.tools,
-        settings: options.settings,
-        toolChoice: options.toolChoice,
-        context: options.context,
-      },
-      options.prepareRound,
-    )
+    const again = state.phase === 'none' && state.round > 0
+    const planned = await plan(again ? state.round : state.round + 1, messagesOf(state))
     if (stopping.signal.aborted) return
     // What was said while the hook was thinking belongs to this round too.
-    const plan = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
+    const told = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
     // A model chosen for one round alone has no fallback.
-    const chosen = plan.model === modelRetries.model ? modelRetries : retries([plan.model], options.retry)
-    const tools = new Map(plan.tools.map((tool) => [tool.name, tool]))
+    const chosen = told.model === modelRetries.model ? modelRetries : retries([told.model], options.retry)
+    tools = byName(told.tools)
     runtime.roundOver()
-    emit({ type: 'round-start', round: plan.round, model: chosen.model.id })
+    generation = undefined
+    emit({ type: 'round-start', round: told.round, model: chosen.model.id })
     for (let attempt = 1; !stopping.signal.aborted; attempt++) {
-      const failed = await tellOnce(plan, tools, chosen)
+      const failed = await tellOnce(told, chosen)
       if (!failed || stopping.signal.aborted) return
       const { error, shown } = failed
       const delayMs = chosen.failed(error)
       if (delayMs === undefined) return end('failed', error)
-      if (runtime.started) {
+      if (nextAction(state, options).type === 'keep') {
         // The round stands as far as it closed: generating it again would run its calls twice.
-        interruptRound()
+        interruptRound(error)
         runtime.modelDone()
         return sleep(delayMs, { clock, signal: stopping.signal })
       }
       if (shown) {
         runtime.roundOver()
-        emit({ type: 'round-retract', round: plan.round, reason: error.message })
+        emit({ type: 'round-retract', round: told.round, reason: error.message })
       }
       emit({
         type: 'round-retry',
-        round: plan.round,
+        round: told.round,
         attempt: attempt + 1,
         model: chosen.model.id,
         delayMs,
@@ -205,7 +213,6 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   /** Sends one request and tells what comes back. Gives nothing if all went well. */
   async function tellOnce(
     plan: RoundPlan<Context>,
-    tools: ReadonlyMap<string, Tool>,
     chosen: Retries,
   ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
     const request = toRequest(plan, chosen.model, options.output?.jsonSchema)
@@ -215,7 +222,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       runtime,
       tools,
       refusal: refusal(),
-      maxCalls: options.maxCallsPerRound,
+      overTheLimit,
     })
     generation = generate({
       model: chosen.model,
@@ -225,13 +232,15 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       idleMs: options.idleMs,
       onEvent: round.hear,
     })
+    // The model itself may have ended the run, before there was anything to stop.
+    if (stopping.signal.aborted) generation.stop(interrupted('the run is over'))
     const { elapsed } = generation
     const { done, error } = await generation.end
     if (stopping.signal.aborted) return undefined
     if (error) return { error, shown: round.shown }
     chosen.succeeded()
     log.settle()
-    round.closeCutOff(done)
+    const cutOff = round.closeCutOff(done)
     const { finish, usage, metadata } = done
     const timings = elapsed()
     const tellingMs = timings.ms - (timings.firstEventMs ?? 0)
@@ -246,19 +255,24 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         ...timings,
         ...(tokens && tellingMs > 0 && { tokensPerSecond: (tokens / tellingMs) * 1000 }),
       },
-      ...(metadata && { metadata }),
+      ...(metadata && { metadata: toJson(metadata) as JsonObject }),
     })
     runtime.modelDone()
+    for (const call of cutOff) runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
     return undefined
   }
 
   /** Deals with the calls that nobody is dealing with yet: those of a log that was taken over, or newly decided. */
-  function takeUpCalls() {
-    const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
-    const reason = refusal()
-    for (const known of [...state.calls.values()]) {
-      const { call, attempts, requests, decisions, relayed, result } = known
-      if (result || runtime.knows(call.callId) || isWaiting(known)) continue
+  async function takeUpCalls(): Promise<void> {
+    const untaken = [...state.calls.values()].filter(
+      (known) => !known.result && !runtime.knows(known.call.callId) && !known.waiting,
+    )
+    if (untaken.length === 0) return
+    tools = byName((await plan(state.round, state.history)).tools)
+    if (stopping.signal.aborted) return
+    const order = [...state.calls.keys()]
+    for (const { call, attempts, input, requests, decisions, relayed } of untaken) {
+      const reason = refusal() ?? overTheLimit(order.indexOf(call.callId))
       if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe')
         runtime.refuse(call, unknownFate, 'unknown')
       else if (reason) runtime.refuse(call, reason, 'blocked')
@@ -268,7 +282,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
           tools,
           attempt: attempts + 1,
           decision: decisions.get(call.callId),
-          askedInput: requests.get(call.callId)?.input,
+          ranWith: input ?? requests.get(call.callId)?.input,
           ...(relayed.length > 0 && {
             resumed: { events: [...relayed], decisions: inside(call.callId, decisions) },
           }),
@@ -281,7 +295,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       const checked = await readAnswer(state.text, options.output)
       if (stopping.signal.aborted) return
       if (checked.problem !== undefined) {
-        if (state.corrections >= options.maxCorrections) {
+        const refused = state.finish === 'refusal' || state.finish === 'content-filter'
+        if (refused || state.corrections >= options.maxCorrections) {
           const message = `the answer cannot be used. ${checked.problem}`
           return end('failed', new MillraceError({ op: 'agent.output', code: 'invalid_output', message }))
         }
@@ -315,7 +330,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
           interruptRound()
           break
         case 'execute':
-          takeUpCalls()
+          await takeUpCalls()
           await runtime.settled()
           break
         case 'end':
@@ -332,15 +347,25 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   return {
     log,
     state,
-    ended,
+    get tools() {
+      return tools
+    },
+    ended: ended.promise,
     steer(message) {
       if (stopping.signal.aborted) return false
       emit({ type: 'input', message, mode: 'steer' })
       return true
     },
-    cancel: (reason) =>
-      end('cancelled', new MillraceError({ op: 'agent.run', code: 'stream_interrupted', message: reason })),
+    cancel: (reason) => end('cancelled', interrupted(reason)),
   }
+}
+
+function interrupted(message: string): MillraceError {
+  return new MillraceError({ op: 'agent.run', code: 'stream_interrupted', message })
+}
+
+function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
 /** Decisions for a sub-agent, under the ids that it knows. */

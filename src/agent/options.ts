@@ -4,62 +4,75 @@ import type {
   AfterCall,
   BeforeCall,
   CompiledSchema,
+  InferInput,
   InferValue,
+  OptionTable,
   RepeatLimits,
   Schema,
   Tool,
 } from '../tools/index.ts'
-import { closest, compileSchema } from '../tools/index.ts'
+import {
+  aFunction,
+  anObject,
+  anything,
+  checkOptions,
+  compileSchema,
+  duration,
+  oneOf,
+  someText,
+  wholeNumber,
+} from '../tools/index.ts'
+import { modelProblem, settingsProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
 
 export interface AgentOptions<Context = unknown, Output extends Schema | undefined = Schema | undefined> {
   /** Stands in the events. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** The model, or a list: each next one is tried when those before it have failed. */
   readonly model: Model | readonly Model[]
-  readonly system?: string
-  readonly tools?: readonly Tool<Context>[]
+  readonly system?: string | undefined
+  readonly tools?: readonly Tool<Context>[] | undefined
   /** How many rounds may run tools; there is one more generation than that. */
-  readonly maxRounds?: number
+  readonly maxRounds?: number | undefined
   /** The final answer is JSON of this schema, and `result.output` its value. */
-  readonly output?: Output
+  readonly output?: Output | undefined
   /** How often the model is asked again for an answer that does not fit `output`. */
-  readonly maxCorrections?: number
-  readonly settings?: ModelSettings
-  readonly toolChoice?: ToolChoice
-  readonly retry?: RetryOptions
+  readonly maxCorrections?: number | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly retry?: RetryOptions | undefined
   /** The longest wait for the model's first event, and between two; for the whole run. `Infinity` for none. */
-  readonly firstEventMs?: number
-  readonly idleMs?: number
-  readonly runMs?: number
+  readonly firstEventMs?: number | undefined
+  readonly idleMs?: number | undefined
+  readonly runMs?: number | undefined
   /** The longest a tool may run that sets no `timeoutMs` of its own. */
-  readonly toolTimeoutMs?: number
+  readonly toolTimeoutMs?: number | undefined
   /** How many calls may run at once. */
-  readonly toolConcurrency?: number
-  readonly maxCallsPerRound?: number
+  readonly toolConcurrency?: number | undefined
+  readonly maxCallsPerRound?: number | undefined
   /** How much of a tool's result the model is shown. */
-  readonly maxResultChars?: number
+  readonly maxResultChars?: number | undefined
   /** When a model that repeats itself is told, and when it is refused; `false` lets it. */
-  readonly repeats?: RepeatLimits | false
+  readonly repeatLimits?: RepeatLimits | false | undefined
   /** `fail` ends the run at the first call that goes wrong, instead of telling the model. */
-  readonly onToolError?: 'continue' | 'fail'
-  readonly prepareRound?: PrepareRound<Context>
-  readonly beforeCall?: BeforeCall<Context>
-  readonly afterCall?: AfterCall<Context>
+  readonly onToolError?: 'continue' | 'fail' | undefined
+  readonly prepareRound?: PrepareRound<Context> | undefined
+  readonly beforeCall?: BeforeCall<Context> | undefined
+  readonly afterCall?: AfterCall<Context> | undefined
   /** For tests that own the time. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** What may be different for one run. */
 export interface RunOptions<Context = unknown> {
   /** Handed to every tool and hook. */
-  readonly context?: Context
-  readonly signal?: AbortSignal
-  readonly maxRounds?: number
-  readonly settings?: ModelSettings
-  readonly toolChoice?: ToolChoice
-  readonly runMs?: number
+  readonly context?: Context | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly maxRounds?: number | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly runMs?: number | undefined
 }
 
 /** Everything one run needs, checked and with defaults filled in. */
@@ -79,7 +92,7 @@ export interface LoopOptions<Context> {
   readonly toolConcurrency: number
   readonly toolTimeoutMs: number
   readonly maxResultChars: number
-  readonly repeats: RepeatLimits | undefined
+  readonly repeatLimits: RepeatLimits | undefined
   readonly onToolError: 'continue' | 'fail'
   readonly retry: RetryOptions
   readonly firstEventMs: number
@@ -98,51 +111,58 @@ export type OutputOf<Output extends Schema | undefined> = Output extends Schema
   ? InferValue<Output>
   : undefined
 
-type Problem = string | false | undefined
+/** The same while it is being written, before any transformation. */
+export type DraftOf<Output extends Schema | undefined> = Output extends Schema
+  ? InferInput<Output>
+  : undefined
 
-/** One line for each option: what is wrong with a value, if anything. Keys that are not here do not exist. */
-const agentChecks: Record<keyof AgentOptions, (value: never) => Problem> = {
-  name: (value: unknown) => (typeof value !== 'string' || !value) && 'must be a name',
-  model: () => undefined,
-  system: (value: unknown) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`,
-  tools: (value: unknown) => !Array.isArray(value) && `must be an array of tools, not ${kindOf(value)}`,
-  maxRounds: count(0),
-  output: () => undefined,
-  maxCorrections: count(0),
-  settings: object,
-  toolChoice: checkToolChoice,
-  retry: object,
+const agentTable: OptionTable<AgentOptions> = {
+  name: someText,
+  model: (value) => (Array.isArray(value) ? value.length === 0 && 'is an empty list' : modelProblem(value)),
+  system: (value) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`,
+  tools: toolsProblem,
+  maxRounds: wholeNumber(0),
+  output: anything,
+  maxCorrections: wholeNumber(0),
+  settings: settingsProblem,
+  toolChoice: toolChoiceProblem,
+  retry: anObject,
   firstEventMs: duration,
   idleMs: duration,
   runMs: duration,
   toolTimeoutMs: duration,
-  toolConcurrency: count(1),
-  maxCallsPerRound: count(1),
-  maxResultChars: count(1),
-  repeats: (value: unknown) =>
+  toolConcurrency: wholeNumber(1),
+  maxCallsPerRound: wholeNumber(1),
+  maxResultChars: wholeNumber(1),
+  repeatLimits: (value) =>
     value !== false &&
     !(isObject(value) && Number(value.warn) >= 2 && Number(value.refuse) >= Number(value.warn)) &&
     'must be false or { warn, refuse } with 2 ≤ warn ≤ refuse',
-  onToolError: (value: unknown) => value !== 'continue' && value !== 'fail' && "must be 'continue' or 'fail'",
-  prepareRound: callable,
-  beforeCall: callable,
-  afterCall: callable,
-  clock: object,
+  onToolError: oneOf('continue', 'fail'),
+  prepareRound: aFunction,
+  beforeCall: aFunction,
+  afterCall: aFunction,
+  clock: (value) =>
+    !(isObject(value) && [value.now, value.after, value.turn].every((part) => typeof part === 'function')) &&
+    'must be a Clock, with now, after and turn',
 }
 
-const runChecks: Record<keyof RunOptions, (value: never) => Problem> = {
-  context: () => undefined,
-  signal: (value: unknown) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
-  maxRounds: agentChecks.maxRounds,
-  settings: agentChecks.settings,
-  toolChoice: agentChecks.toolChoice,
-  runMs: agentChecks.runMs,
+const runTable: OptionTable<RunOptions> = {
+  context: anything,
+  signal: (value) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
+  maxRounds: agentTable.maxRounds,
+  settings: agentTable.settings,
+  toolChoice: agentTable.toolChoice,
+  runMs: agentTable.runMs,
 }
 
-const retryChecks: Record<keyof RetryOptions, (value: never) => Problem> = {
-  attempts: count(1),
-  baseMs: duration,
-  maxDelayMs: duration,
+const notNegative = (value: unknown) =>
+  !(typeof value === 'number' && value >= 0) && 'must be a number of milliseconds'
+
+const retryTable: OptionTable<RetryOptions> = {
+  attempts: wholeNumber(1),
+  baseMs: notNegative,
+  maxDelayMs: notNegative,
 }
 
 /** The settings of an agent with defaults, before those of a run. Throws `invalid_input` naming the option. */
@@ -152,14 +172,19 @@ export function checkAgentOptions<Context>(
 ): Omit<LoopOptions<Context>, 'context' | 'planOnly'> {
   if (!isObject(options as unknown))
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
-  check(options, agentChecks, op, 'the agent option')
-  if (options.retry) check(options.retry, retryChecks, op, 'the agent option retry.')
-  const models = checkModels(options.model, op)
+  checkOptions({ ...options, model: options.model ?? null }, agentTable, { op, what: 'the agent option' })
+  if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
+  const models = Array.isArray(options.model) ? options.model : [options.model]
+  for (const model of models) {
+    const problem = modelProblem(model)
+    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
+  }
+  const [first] = models as [Model]
   const tools = options.tools ?? []
-  checkTools(tools, models[0] as Model, op)
-  const { toolChoice, repeats } = options
-  if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name))
-    throw invalidInput(op, `toolChoice names '${toolChoice.name}', but the agent has no such tool`)
+  if (tools.length > 0 && !first.capabilities.tools)
+    throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
+  const { toolChoice, repeatLimits } = options
+  checkChoice(toolChoice, tools, op)
   return {
     agent: options.name ?? 'agent',
     models,
@@ -174,7 +199,7 @@ export function checkAgentOptions<Context>(
     toolConcurrency: options.toolConcurrency ?? 8,
     toolTimeoutMs: options.toolTimeoutMs ?? 300_000,
     maxResultChars: options.maxResultChars ?? 50_000,
-    repeats: repeats === false ? undefined : (repeats ?? { warn: 3, refuse: 6 }),
+    repeatLimits: repeatLimits === false ? undefined : (repeatLimits ?? { warn: 3, refuse: 6 }),
     onToolError: options.onToolError ?? 'continue',
     retry: options.retry ?? {},
     firstEventMs: options.firstEventMs ?? 300_000,
@@ -195,7 +220,8 @@ export function mergeRunOptions<Context>(
 ): Omit<LoopOptions<Context>, 'planOnly'> {
   if (!isObject(run as unknown))
     throw invalidInput(op, `the options of a run must be an object, not ${kindOf(run)}`)
-  check(run, runChecks, op, 'the run option')
+  checkOptions(run, runTable, { op, what: 'the run option' })
+  checkChoice(run.toolChoice, agent.tools, op)
   return {
     ...agent,
     context: run.context as Context,
@@ -206,65 +232,10 @@ export function mergeRunOptions<Context>(
   }
 }
 
-function check(options: object, checks: Record<string, (value: never) => Problem>, op: string, what: string) {
-  for (const [key, value] of Object.entries(options)) {
-    const checkValue = Object.hasOwn(checks, key) ? checks[key] : undefined
-    if (!checkValue) {
-      const like = closest(key, Object.keys(checks))
-      throw invalidInput(op, `${what} '${key}' does not exist${like ? `: did you mean '${like}'?` : ''}`)
-    }
-    const problem = value !== undefined && checkValue(value as never)
-    if (problem) throw invalidInput(op, `${what} '${key}' ${problem}`)
-  }
-}
-
-function checkModels(value: unknown, op: string): readonly Model[] {
-  const models = Array.isArray(value) ? value : [value]
-  if (models.length === 0) throw invalidInput(op, 'the list of models is empty')
-  for (const model of models)
-    if (!isObject(model) || typeof model.stream !== 'function' || !isObject(model.capabilities))
-      throw invalidInput(op, `model must be a Model (with id, capabilities and stream), not ${kindOf(model)}`)
-  return models
-}
-
-function checkTools(tools: readonly Tool[], model: Model, op: string) {
-  const names = new Set<string>()
-  for (const tool of tools) {
-    if (!isObject(tool) || !isObject(tool.schema))
-      throw invalidInput(op, 'tools must be made with tool({ … })')
-    if (names.has(tool.name))
-      throw invalidInput(op, `two tools are named '${tool.name}': give each its own name`)
-    names.add(tool.name)
-  }
-  if (names.size > 0 && !model.capabilities.tools)
-    throw invalidInput(op, `the model '${model.id}' takes no tools: remove them, or use another model`)
-}
-
-function count(least: number) {
-  return (value: unknown): Problem =>
-    !(Number.isInteger(value) && Number(value) >= least) &&
-    `must be a whole number of at least ${least}, not ${JSON.stringify(value)}`
-}
-
-function duration(value: unknown): Problem {
-  return (
-    !(typeof value === 'number' && value >= 0) &&
-    `must be a number of milliseconds, not ${JSON.stringify(value)}`
-  )
-}
-
-function object(value: unknown): Problem {
-  return !isObject(value) && `must be an object, not ${kindOf(value)}`
-}
-
-function callable(value: unknown): Problem {
-  return typeof value !== 'function' && `must be a function, not ${kindOf(value)}`
-}
-
-function checkToolChoice(value: unknown): Problem {
-  if (
-    isObject(value) ? typeof value.name === 'string' : ['auto', 'none', 'required'].includes(value as string)
-  )
-    return undefined
-  return "must be 'auto', 'none', 'required' or { name }"
+/** A choice of what is not there would only come back as the provider's 400. */
+function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], op: string) {
+  if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.name))
+    throw invalidInput(op, `toolChoice names '${choice.name}', but the agent has no such tool`)
+  if (choice === 'required' && tools.length === 0)
+    throw invalidInput(op, "toolChoice is 'required', but the agent has no tools")
 }

@@ -1,26 +1,33 @@
-import { partialJson } from '../protocol/index.ts'
+import { messageOf, partialJson } from '../protocol/index.ts'
 import type { CompiledSchema } from '../tools/index.ts'
 
 /** The answer as a value of its schema, or what is wrong with it in words for the model. */
 export type Answer = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string }
 
 export async function readAnswer(text: string, schema: CompiledSchema): Promise<Answer> {
-  let value: unknown
-  try {
-    value = JSON.parse(unfence(text))
-  } catch (error) {
-    return { problem: `The answer is not valid JSON: ${(error as Error).message}` }
-  }
-  const checked = await schema.check(value)
+  const read = parseAnswer(text)
+  if (read.problem !== undefined) return read
+  const checked = await schema.check(read.value)
   if (!checked.issues) return { value: checked.value }
   return {
     problem: `The answer does not fit its schema:\n${checked.issues.map((issue) => `- ${issue}`).join('\n')}`,
   }
 }
 
-/** Models without native structured output like to put JSON into a code block. */
-function unfence(text: string): string {
-  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/.exec(text)?.[1] ?? text
+/** The JSON in an answer. Models without native structured output like to put it into a code block, or a sentence before it. */
+function parseAnswer(text: string): Answer {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    const start = text.search(/[[{]/)
+    const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+    try {
+      if (start >= 0 && end > start) return { value: JSON.parse(text.slice(start, end + 1)) }
+    } catch {
+      // What was wrong with the whole of it says more.
+    }
+    return { problem: `The answer is not valid JSON: ${messageOf(error)}` }
+  }
 }
 
 /** Reads an answer while it arrives; JSON begins at the first bracket, whatever a model puts before it. */

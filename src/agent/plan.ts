@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/index.ts'
-import type { Tool } from '../tools/index.ts'
-import { prepareCall } from '../tools/index.ts'
+import { messageOf } from '../protocol/index.ts'
+import { asksPerson, prepareCall } from '../tools/index.ts'
 import type { Loop } from './loop.ts'
 import type { LoopOptions } from './options.ts'
 import type { RunResult, Watchable } from './run.ts'
@@ -46,26 +46,23 @@ export function openPlan<Context>({
 }
 
 /** What would become of each call of the round, in order. */
-async function planCalls<Context>(loop: Loop, options: LoopOptions<Context>): Promise<PlannedCall[]> {
-  const tools = new Map(options.tools.map((tool) => [tool.name, tool]))
-  const calls = [...loop.state.calls.values()].map(({ call }) => call)
+async function planCalls<Context>(
+  { state, tools }: Loop,
+  { beforeCall, context }: LoopOptions<Context>,
+): Promise<PlannedCall[]> {
+  const calls = [...state.calls.values()].map(({ call }) => call)
   return Promise.all(
     calls.map(async (call): Promise<PlannedCall> => {
       const { callId, name, input } = call
-      const { context } = options
-      const prepared = await prepareCall(call, {
-        tools,
-        beforeCall: undefined,
-        runId: loop.state.runId,
-        context,
-      })
+      const prepared = await prepareCall(call, { tools, beforeCall, runId: state.runId, context })
       if (prepared.type === 'refused')
         return { callId, name, input, needsApproval: false, problem: prepared.reason }
       try {
-        const asks = await (prepared.tool as Tool).approve(prepared.value, { callId, context })
-        return { callId, name, input, needsApproval: asks !== false }
-      } catch {
-        return { callId, name, input, needsApproval: true }
+        const asks = await prepared.tool.approve(prepared.value, { callId, context })
+        return { callId, name, input: prepared.input, needsApproval: asksPerson(asks) }
+      } catch (error) {
+        const problem = `whether it needs approval could not be decided (${messageOf(error)})`
+        return { callId, name, input, needsApproval: false, problem }
       }
     }),
   )

@@ -74,7 +74,7 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
       toolConcurrency: fc.integer({ min: 1, max: 3 }),
       maxCallsPerRound: fc.integer({ min: 1, max: 4 }),
       runMs: fc.integer({ min: 100, max: 30_000 }),
-      repeats: fc.constantFrom(false as const, { warn: 2, refuse: 2 }),
+      repeatLimits: fc.constantFrom(false as const, { warn: 2, refuse: 2 }),
     },
     { requiredKeys: [] },
   ),

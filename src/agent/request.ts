@@ -6,8 +6,18 @@ import type {
   ModelSettings,
   ToolChoice,
 } from '../protocol/index.ts'
-import { findUnpaired, invalidInput, MillraceError, messageOf } from '../protocol/index.ts'
-import type { Tool } from '../tools/index.ts'
+import {
+  checkMessages,
+  findUnpaired,
+  invalidInput,
+  isMillraceError,
+  kindOf,
+  MillraceError,
+  messageOf,
+} from '../protocol/index.ts'
+import type { OptionTable, Tool } from '../tools/index.ts'
+import { anObject, checkOptions, someText } from '../tools/index.ts'
+import { modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 
 /** One round as `prepareRound` sees it before the request is sent. */
 export interface RoundPlan<Context = unknown> {
@@ -37,19 +47,27 @@ export async function planRound<Context>(
   let change: RoundChange<Context> | undefined | void
   try {
     change = await prepare(plan)
+    if (!change) return plan
+    checkOptions(change, changeTable, { op: 'prepareRound', what: 'prepareRound: the field' })
   } catch (cause) {
-    throw new MillraceError({
-      op: 'prepareRound',
-      code: 'hook_failed',
-      message: `prepareRound threw: ${messageOf(cause)}`,
-      cause,
-    })
+    const message = `prepareRound ${isMillraceError(cause) ? 'cannot be followed' : 'threw'}: ${messageOf(cause)}`
+    throw new MillraceError({ op: 'prepareRound', code: 'hook_failed', message, cause })
   }
-  const changed = { ...plan, ...change }
-  const names = changed.tools.map((tool) => tool.name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice) throw invalidInput('prepareRound', `prepareRound gave two tools named '${twice}'`)
-  return changed
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  return {
+    ...plan,
+    ...given,
+    ...(change.messages && { messages: checkMessages(change.messages, 'prepareRound') }),
+  }
+}
+
+const changeTable: OptionTable<RoundChange> = {
+  messages: (value) => !Array.isArray(value) && `must be an array, not ${kindOf(value)}`,
+  model: modelProblem,
+  system: someText,
+  tools: toolsProblem,
+  settings: anObject,
+  toolChoice: toolChoiceProblem,
 }
 
 /** The request for a round, for the model it goes to. Throws `invalid_input` if a call and its result do not stand together. */
@@ -58,7 +76,7 @@ export function toRequest<Context>(
   model: Model,
   output: JsonObject | undefined,
 ): ModelRequest {
-  const { images, structuredOutput } = model.capabilities
+  const { images, tools, structuredOutput } = model.capabilities
   const system = [plan.system, output && !structuredOutput ? askForJson(output) : undefined]
     .filter(Boolean)
     .join('\n\n')
@@ -68,7 +86,12 @@ export function toRequest<Context>(
     throw invalidInput('model.stream', `the messages of round ${plan.round} cannot be sent: ${unpaired}`)
   return {
     messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
-    tools: plan.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    // A fallback that takes no tools answers without.
+    tools: (tools ? plan.tools : []).map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    })),
     ...(plan.toolChoice && { toolChoice: plan.toolChoice }),
     ...(output && structuredOutput && { output }),
     settings: plan.settings,

@@ -2,11 +2,11 @@ import type { MillraceError, Model } from '../protocol/index.ts'
 
 export interface RetryOptions {
   /** How often a request is sent to one model before the next is tried; 1 never repeats it. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** The first wait, on average; each further one is twice as long. */
-  readonly baseMs?: number
+  readonly baseMs?: number | undefined
   /** The longest wait. A provider that asks for more is given up at once. */
-  readonly maxDelayMs?: number
+  readonly maxDelayMs?: number | undefined
 }
 
 /** Which model to send to, and how often more. One that failed for good is not gone back to in the same run. */

@@ -1,6 +1,7 @@
 import type { DoneEvent, ModelEvent, PartialJson, RunEvent, ToolCallEvent } from '../protocol/index.ts'
-import { MillraceError, messageOf, partialJson } from '../protocol/index.ts'
+import { isObject, MillraceError, messageOf, partialJson } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
+import { isThenable } from '../tools/index.ts'
 import type { RunState } from './state.ts'
 
 export interface RoundOptions {
@@ -10,7 +11,8 @@ export interface RoundOptions {
   readonly tools: ReadonlyMap<string, Tool>
   /** Why the calls of this round are not run; undefined if they are. */
   readonly refusal: string | undefined
-  readonly maxCalls: number
+  /** Why the call at this place of the round is not run; undefined if it is. */
+  readonly overTheLimit: (index: number) => string | undefined
 }
 
 /** Places what a model says in the run: passes deltas on, gives calls ids of their own, hands each over as it closes. */
@@ -19,8 +21,8 @@ export interface Round {
   readonly shown: boolean
   /** Throws `llm_error` on what no model may say. */
   hear(event: Exclude<ModelEvent, DoneEvent>): void
-  /** The model is done: calls it began and never closed are told as such, and never run. */
-  closeCutOff(done: DoneEvent): void
+  /** The model is done: tells the calls it began and never closed as such, and gives them back to be answered. */
+  closeCutOff(done: DoneEvent): ToolCallEvent[]
 }
 
 /** A call whose arguments are arriving. */
@@ -30,10 +32,10 @@ interface OpenCall {
   problem?: string
 }
 
-export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: RoundOptions): Round {
+export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }: RoundOptions): Round {
   /** By the id the wire uses, which may come again for a later call, or be empty. */
   const open = new Map<string, OpenCall>()
-  const taken = new Set<string>()
+  const closedCalls = new Map<string, ToolCallEvent>()
   let shown = false
 
   function show(event: RunEvent) {
@@ -43,10 +45,10 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
 
   /** Some providers number their calls anew in each round, or leave the id out. */
   function ownId(wireId: string): string {
-    const base = wireId || `call_${state.round}`
+    // A slash is ours: it leads to the calls inside a sub-agent.
+    const base = wireId.replaceAll('/', '_') || `call_${state.round}`
     let callId = base
-    for (let count = 2; taken.has(callId) || state.callIds.has(callId); count++) callId = `${base}_${count}`
-    taken.add(callId)
+    for (let count = 2; state.callIds.has(callId); count++) callId = `${base}_${count}`
     return callId
   }
 
@@ -63,29 +65,37 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
   function readPartial(call: OpenCall, delta: string) {
     const { partial, callId } = call
     if (!partial || call.problem) return
+    const fail = (error: unknown) => {
+      call.problem ??= `The tool failed while its arguments arrived: ${messageOf(error)}`
+    }
     partial.json.push(delta)
     if (partial.json.value === undefined) return
     try {
-      partial.onInput(partial.json.value as never, { callId })
+      const watched = partial.onInput(partial.json.value as never, { callId, delta })
+      if (isThenable(watched)) Promise.resolve(watched).catch(fail)
     } catch (error) {
-      call.problem = `The tool failed while its arguments arrived: ${messageOf(error)}`
+      fail(error)
     }
   }
 
+  /** The same call with the same id and input once more is a wire that stutters, not a model that wants it twice. */
+  function isEcho({ callId, name, input }: ToolCallEvent): boolean {
+    const before = callId && !open.has(callId) ? closedCalls.get(callId) : undefined
+    return before?.name === name && JSON.stringify(before.input) === JSON.stringify(input)
+  }
+
   function close(event: ToolCallEvent) {
+    if (!isObject(event.input)) throw misbehaved(`gave the call '${event.callId}' an input that is no object`)
+    if (isEcho(event)) return
     const call = open.get(event.callId) ?? begin(event.callId, event.name)
     open.delete(event.callId)
+    closedCalls.set(event.callId, event)
     const { callId } = call
     const closed = callId === event.callId ? event : { ...event, callId }
     show(closed)
-    if (refusal) runtime.refuse(closed, refusal, 'blocked')
+    const blocked = refusal ?? overTheLimit(state.calls.size - 1)
+    if (blocked) runtime.refuse(closed, blocked, 'blocked')
     else if (call.problem) runtime.refuse(closed, call.problem, 'failed')
-    else if (state.calls.size > maxCalls)
-      runtime.refuse(
-        closed,
-        `Not run: at most ${maxCalls} calls are run in one round. Make this call again in the next.`,
-        'blocked',
-      )
     else runtime.submit({ call: closed, tools, attempt: 1 })
   }
 
@@ -97,17 +107,20 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
       switch (event.type) {
         case 'text':
         case 'reasoning':
+          if (typeof event.text !== 'string') throw misbehaved(`sent ${event.type} that is no text`)
           if (event.text) show(event)
           return
         case 'part-end':
           return show(event)
         case 'tool-input-start': {
+          if (typeof event.callId !== 'string') throw misbehaved('began a call without an id')
           const { callId } = begin(event.callId, event.name)
           return show(callId === event.callId ? event : { ...event, callId })
         }
         case 'tool-input': {
           const call = open.get(event.callId)
           if (!call) throw misbehaved(`sent arguments of a call '${event.callId}' that it has not begun`)
+          if (typeof event.delta !== 'string') throw misbehaved('sent arguments that are no text')
           if (!event.delta) return
           show(call.callId === event.callId ? event : { ...event, callId: call.callId })
           return readPartial(call, event.delta)
@@ -121,18 +134,19 @@ export function tellRound({ state, emit, runtime, tools, refusal, maxCalls }: Ro
     closeCutOff({ finish }) {
       const why =
         finish === 'length' ? 'cut off by the limit of output tokens' : 'never finished by the model'
-      for (const [callId, { name, raw }] of state.openInputs) {
-        const call: ToolCallEvent = {
+      const problem = `the arguments were ${why}`
+      const calls = [...state.openInputs].map(
+        ([callId, { name, raw }]): ToolCallEvent => ({
           type: 'tool-call',
           callId,
           name,
           input: {},
-          problem: `the arguments were ${why}`,
+          problem,
           raw,
-        }
-        show(call)
-        runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
-      }
+        }),
+      )
+      for (const call of calls) show(call)
+      return calls
     },
   }
 }

@@ -1,20 +1,19 @@
 import type {
-  ApprovalEvent,
   ApprovalRequestEvent,
-  FinishReason,
   InputUserMessage,
-  JsonObject,
   Message,
   MillraceError,
   Model,
   Outcome,
+  RoundFinish,
   RunEvent,
   Usage,
 } from '../protocol/index.ts'
-import { invalidInput } from '../protocol/index.ts'
+import { invalidInput, messageOf } from '../protocol/index.ts'
 import type { Partially } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
+import type { RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
 import { messagesOf, openRequests } from './state.ts'
 
@@ -25,7 +24,7 @@ export interface Decision {
   /** Told to the model when the call is declined. */
   readonly reason?: string
   /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
-  readonly input?: JsonObject
+  readonly input?: object
 }
 
 /** How a run came out. */
@@ -33,7 +32,7 @@ export interface RunResult<Output = undefined> {
   readonly runId: string
   readonly outcome: Outcome
   /** Why the last generation ended, if there was one. */
-  readonly finish?: FinishReason | 'interrupted'
+  readonly finish?: RoundFinish
   /** The words of the last round: the answer. */
   readonly text: string
   /** The validated answer of an agent with an `output` schema; only there when the run completed. */
@@ -59,28 +58,32 @@ export interface Watchable extends AsyncIterable<RunEvent> {
   cancel(reason?: string): void
 }
 
-export interface Run<Output = undefined> extends Watchable {
+export interface Run<Output = undefined, Draft = Output> extends Watchable {
   /** Settles when the run is over, whatever came of it. Never rejects. */
   readonly result: Promise<RunResult<Output>>
   /** The structured answer while it arrives: live views that grow in place. Begins anew in each round. */
-  partials(): AsyncIterable<Partially<Output>>
+  partials(): AsyncIterable<Partially<Draft>>
   /** Says something to the run that its next round hears. False if the run is over and nobody will. */
   steer(message: string | InputUserMessage): boolean
-  /** Goes on with a `suspended` run, once. Throws `invalid_input` if it is not, or if a decision fits no open call. */
-  resume(decisions: Decision | readonly Decision[]): Run<Output>
+  /**
+   * Goes on with a `suspended` run, once. Throws `invalid_input` if it is not, or if a decision fits no open call. The options are
+   * those of the first run, but for its signal, and for what is given here.
+   */
+  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
 }
 
 export function watch(loop: Loop, id: string): Watchable {
   return {
     id,
     [Symbol.asyncIterator]: () => loop.log.read(),
-    text: () => textOf(loop),
+    text: () => pickFrom(loop.log.read(), (event) => (event.type === 'text' ? event.text : undefined)),
     toReadableStream: () => toReadableStream(loop.log.read()),
-    cancel: (reason = 'cancelled by the caller') => loop.cancel(reason),
+    cancel: (reason = 'cancelled by the caller') =>
+      loop.cancel(typeof reason === 'string' ? reason : messageOf(reason)),
   }
 }
 
-export function openRun<Output>(
+export function openRun<Output, Draft>(
   loop: Loop,
   {
     id,
@@ -89,16 +92,20 @@ export function openRun<Output>(
   }: {
     id: string
     model: Model
-    resume: (log: readonly RunEvent[], decisions: readonly Decision[]) => Run<Output>
+    resume: (
+      log: readonly RunEvent[],
+      decisions: readonly Decision[],
+      options: RunOptions,
+    ) => Run<Output, Draft>
   },
-): Run<Output> {
-  let next: Run<Output> | undefined
+): Run<Output, Draft> {
+  let next: Run<Output, Draft> | undefined
   return {
     ...watch(loop, id),
     result: resultOf<Output>(loop),
-    partials: () => partialsOf(loop) as AsyncIterable<Partially<Output>>,
+    partials: () => partialsOf(loop.log.read()) as AsyncIterable<Partially<Draft>>,
     steer: (message) => loop.steer(readUserMessage(message, { op: 'run.steer', model })),
-    resume(decisions) {
+    resume(decisions, options = {}) {
       const { outcome } = loop.state
       if (outcome !== 'suspended')
         throw invalidInput(
@@ -111,7 +118,7 @@ export function openRun<Output>(
           `this run has been resumed already, as ${next.id}: go on with that one`,
         )
       const list = Array.isArray(decisions) ? decisions : [decisions as Decision]
-      next = resume(loop.log.snapshot(), list)
+      next = resume(loop.log.snapshot(), list, options)
       return next
     },
   }
@@ -134,18 +141,38 @@ export async function resultOf<Output>({ ended, state }: Loop): Promise<RunResul
   }
 }
 
-async function* textOf({ log }: Loop): AsyncGenerator<string> {
-  for await (const event of log.read()) if (event.type === 'text') yield event.text
+/** What `pick` makes of the events; those it makes nothing of are passed over. Leaving leaves the events too, also while waiting. */
+function pickFrom<Value>(
+  events: AsyncIterableIterator<RunEvent, undefined>,
+  pick: (event: RunEvent) => Value | undefined,
+): AsyncIterableIterator<Value, undefined> {
+  return {
+    async next() {
+      for (;;) {
+        const { done, value: event } = await events.next()
+        if (done) return { done, value: undefined }
+        const value = pick(event)
+        if (value !== undefined) return { done: false, value }
+      }
+    },
+    async return() {
+      await events.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
 }
 
-async function* partialsOf({ log }: Loop): AsyncGenerator<unknown> {
+function partialsOf(events: AsyncIterableIterator<RunEvent, undefined>) {
   let answer = partialAnswer()
-  for await (const event of log.read()) {
+  return pickFrom(events, (event) => {
     if (event.type === 'round-start' || event.type === 'round-retract') answer = partialAnswer()
-    if (event.type !== 'text') continue
+    if (event.type !== 'text') return undefined
     answer.push(event.text)
-    if (answer.value !== undefined) yield answer.value
-  }
+    return answer.value
+  })
 }
 
 function toReadableStream(events: AsyncIterableIterator<RunEvent, undefined>): ReadableStream<RunEvent> {
@@ -163,14 +190,4 @@ function toReadableStream(events: AsyncIterableIterator<RunEvent, undefined>): R
     // The log is the buffer: a reader that is behind gets longer deltas, not a longer queue.
     { highWaterMark: 0 },
   )
-}
-
-export function toApproval({ callId, approved, reason, input }: Decision): ApprovalEvent {
-  return {
-    type: 'approval',
-    callId,
-    approved,
-    ...(reason !== undefined && { reason }),
-    ...(input !== undefined && { input }),
-  }
 }

@@ -2,10 +2,10 @@ import type {
   ApprovalEvent,
   ApprovalRequestEvent,
   AssistantDraft,
-  FinishReason,
   JsonObject,
   Message,
   Outcome,
+  RoundFinish,
   RoundStartEvent,
   RunEvent,
   ToolCallEvent,
@@ -17,7 +17,7 @@ import type {
 import { addUsage, assistantDraft, noUsage } from '../protocol/index.ts'
 
 /** What the log says of one call of the current round. */
-export interface CallState {
+interface CallState {
   readonly call: ToolCallEvent
   /** How often it has begun to run. */
   attempts: number
@@ -29,6 +29,8 @@ export interface CallState {
    */
   readonly requests: Map<string, ApprovalRequestEvent>
   readonly decisions: Map<string, ApprovalEvent>
+  /** Nothing can be done for it before a person has decided. */
+  waiting: boolean
   /** The events of the sub-agent that it runs. */
   readonly relayed: RunEvent[]
   result?: ToolResultEvent
@@ -66,7 +68,7 @@ export interface RunState {
   /** The words of the last round. */
   text: string
   usage: Usage
-  finish: FinishReason | 'interrupted' | undefined
+  finish: RoundFinish | undefined
   outcome: Outcome | undefined
 }
 
@@ -92,6 +94,12 @@ export function emptyState(): RunState {
   }
 }
 
+export function foldLog(events: Iterable<RunEvent>): RunState {
+  const state = emptyState()
+  for (const event of events) applyEvent(state, event)
+  return state
+}
+
 /** Takes one more event of the log. Deltas may come one by one or joined. */
 export function applyEvent(state: RunState, event: RunEvent): void {
   switch (event.type) {
@@ -109,6 +117,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'part-end':
       return state.draft.push(event)
     case 'tool-input-start':
+      state.callIds.add(event.callId)
       state.openInputs.set(event.callId, { name: event.name, raw: '' })
       return
     case 'tool-input': {
@@ -125,6 +134,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         attempts: 0,
         requests: new Map(),
         decisions: new Map(),
+        waiting: false,
         relayed: [],
       })
       return
@@ -147,16 +157,18 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'tool-start':
       return change(state, event.callId, (call) => {
         call.attempts = event.attempt
+        call.waiting = false
         if (event.input) call.input = event.input
-        // What was decided for a sub-agent has now been taken up by it.
-        for (const id of [...call.decisions.keys()].filter((id) => id !== event.callId)) {
-          call.decisions.delete(id)
-          call.requests.delete(id)
-        }
       })
     case 'tool-progress':
       return change(state, event.callId, (call) => {
-        if (event.event) call.relayed.push(event.event)
+        if (!event.event) return
+        call.relayed.push(event.event)
+        // What was decided has reached the sub-agent, and stands in its own log now.
+        if (event.event.type !== 'approval') return
+        const id = `${event.callId}/${event.event.callId}`
+        call.requests.delete(id)
+        call.decisions.delete(id)
       })
     case 'tool-result':
       return change(state, event.callId, (call) => {
@@ -165,10 +177,12 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'approval-request':
       return change(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
+        call.waiting = true
       })
     case 'approval':
       return change(state, event.callId, (call) => {
         call.decisions.set(event.callId, event)
+        call.waiting = false
       })
     case 'input':
       state.inputs.push(event.message)
@@ -180,7 +194,8 @@ export function applyEvent(state: RunState, event: RunEvent): void {
 }
 
 function change(state: RunState, callId: string, alter: (call: CallState) => void) {
-  const call = state.calls.get(callId) ?? state.calls.get(callId.slice(0, callId.indexOf('/')))
+  const [own = ''] = callId.split('/', 1)
+  const call = state.calls.get(own)
   if (call) alter(call)
 }
 
@@ -234,7 +249,7 @@ export interface NextOptions {
 
 /**
  * - `generate`: ask the model for the next round
- * - `retract`: a round is half told and none of its calls has started, so it can be told again
+ * - `retract`: a round is half told and none of its calls has started, so it is told again
  * - `keep`: a round is half told and a call has started, so it stands as far as it closed
  * - `execute`: calls are to be run, or answered with the reason why they are not
  * - `end`: the run is over
@@ -250,18 +265,15 @@ export function nextAction(state: RunState, options: NextOptions): Action {
   if (state.phase === 'telling') return { type: calls.some((call) => call.attempts > 0) ? 'keep' : 'retract' }
 
   const open = calls.filter((call) => !call.result)
-  if (open.some((call) => !isWaiting(call))) return { type: 'execute' }
+  if (open.some((call) => !call.waiting)) return { type: 'execute' }
   if (open.length > 0) return { type: 'end', outcome: 'suspended' }
   if (options.planOnly) return { type: 'end', outcome: 'completed' }
-  if (calls.length === 0 && state.inputs.length > 0) return { type: 'generate' }
+  // The log of a run that failed or was cancelled here, without its end.
+  if (state.finish === 'interrupted' && calls.length === 0) return { type: 'retract' }
+  if (state.inputs.length > 0) return { type: 'generate' }
   if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
   if (calls.length === 0) return { type: 'end', outcome: 'completed' }
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
-}
-
-/** True while nothing can be done for a call before a person has decided. */
-export function isWaiting({ requests, decisions, result }: CallState): boolean {
-  return !result && requests.size > 0 && decisions.size === 0
 }
 
 /** The requests nobody has decided yet. */

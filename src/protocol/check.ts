@@ -1,5 +1,5 @@
 import { invalidInput } from './errors.ts'
-import { isObject, kindOf, toJson } from './json.ts'
+import { isObject, kindOf, nameOf, toJson } from './json.ts'
 import type { AssistantMessage, Message, SystemMessage, ToolMessage } from './messages.ts'
 import { PROTOCOL_VERSION } from './messages.ts'
 
@@ -215,9 +215,4 @@ function toBase64(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length; at += 8192)
     binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(binary)
-}
-
-/** A value of the wrong sort, as it can be shown in an error. */
-function nameOf(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : kindOf(value)
 }

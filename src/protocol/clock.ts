@@ -4,6 +4,8 @@ export interface Clock {
   now(): number
   /** Calls back once after `ms`, unless the returned function is called first. */
   after(ms: number, callback: () => void): () => void
+  /** Lets everything else that is due have its turn: timers, sockets, other runs. Takes no time. */
+  turn(): Promise<void>
 }
 
 /** `setTimeout` fires at once for anything longer than this many milliseconds (about 25 days). */
@@ -21,6 +23,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
+  turn: () => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve)),
 }
 
 /** Resolves after `ms`; at once when the signal is aborted (the caller looks at the signal). Leaves no listener behind. */

@@ -7,7 +7,6 @@ import type { AssistantMessage, AssistantPart, ToolCallPart } from './messages.t
  */
 export interface AssistantDraft {
   push(event: { readonly type: string } | ModelEvent): void
-  readonly calls: readonly ToolCallPart[]
   /** The words so far. */
   readonly text: string
   /** What was said so far; undefined if that is nothing. May be asked for at any moment, and more pushed afterwards. */
@@ -18,7 +17,6 @@ type OpenPart = { type: 'text' | 'reasoning'; text: string }
 
 export function assistantDraft(): AssistantDraft {
   const parts: AssistantPart[] = []
-  const calls: ToolCallPart[] = []
   let open: OpenPart | undefined
   let text = ''
 
@@ -63,11 +61,9 @@ export function assistantDraft(): AssistantDraft {
             ...(opaque && { opaque }),
           }
           parts.push(call)
-          calls.push(call)
         }
       }
     },
-    calls,
     get text() {
       return text
     },

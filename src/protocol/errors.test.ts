@@ -107,7 +107,9 @@ describe('isMillraceError', () => {
     const theirs = new second.MillraceError({ op: 'x', code: 'auth', message: 'no' })
     expect(theirs).not.toBeInstanceOf(MillraceError)
     expect(isMillraceError(theirs)).toBe(true)
-    expect(toMillraceError(theirs, { op: 'y', code: 'llm_error' })).toBe(theirs)
+    const ours = toMillraceError(theirs, { op: 'y', code: 'llm_error' })
+    expect(ours).toBeInstanceOf(MillraceError)
+    expect(ours).toMatchObject({ op: 'x', code: 'auth', message: 'no', cause: theirs })
   })
 })
 

@@ -95,9 +95,13 @@ export function isMillraceError(error: unknown): error is MillraceError {
   return error instanceof Error && error.name === 'MillraceError' && 'code' in error && 'op' in error
 }
 
-/** Makes anything thrown into our error; one that is ours already stays as it is. */
+/** Makes anything thrown into our error; one that is ours already stays as it is, one of another copy is made anew. */
 export function toMillraceError(thrown: unknown, fields: { op: string; code: ErrorCode }): MillraceError {
-  if (isMillraceError(thrown)) return thrown
+  if (thrown instanceof MillraceError) return thrown
+  if (isMillraceError(thrown)) {
+    const { op, code, message, retryable, status, retryAfterMs } = thrown as MillraceError
+    return new MillraceError({ op, code, message, retryable, status, retryAfterMs, cause: thrown })
+  }
   return new MillraceError({ ...fields, message: messageOf(thrown), cause: thrown })
 }
 

@@ -50,6 +50,9 @@ export interface ToolCallEvent {
 /** Why a generation ended. `other` is a reason of the provider that has no counterpart here. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
 
+/** Why a round ended: as the model said, or because its stream broke, or the run was over. */
+export type RoundFinish = FinishReason | 'interrupted'
+
 /** The end of one generation: exactly one, the last. */
 export interface DoneEvent {
   readonly type: 'done'
@@ -123,9 +126,12 @@ export interface RoundEndEvent {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
-  readonly finish: FinishReason | 'interrupted'
+  readonly finish: RoundFinish
+  /** What interrupted it. */
+  readonly error?: ErrorJson
   readonly usage?: Partial<Usage>
-  readonly timings: RoundTimings
+  /** Absent if the process that knew them is gone. */
+  readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
 
@@ -149,7 +155,7 @@ export interface ToolProgressEvent {
 /**
  * What became of a call:
  * - `ok`: it ran and returned
- * - `failed`, `timeout`: it ran and threw, or ran out of time
+ * - `failed`: it threw, or a hook or check around it did; `timeout`: it ran out of time
  * - `rejected`: it could not be run as the model wrote it: no such tool, bad or unfinished arguments
  * - `blocked`: it was not allowed: a hook, the round limit, too many calls, a circle, only a plan
  * - `declined`: a person said no
@@ -174,7 +180,7 @@ export interface ToolResultEvent {
   readonly output: readonly ToolResultPart[]
   readonly shown?: readonly ToolResultPart[]
   readonly status: CallStatus
-  /** True for every status but `ok`, unless a hook says otherwise. The model is told. */
+  /** True for every status but `ok`. The model is told. */
   readonly isError: boolean
   /** How long it ran; 0 if it never did. */
   readonly ms: number
@@ -214,7 +220,7 @@ export interface RunEndEvent {
   readonly type: 'run-end'
   readonly outcome: Outcome
   /** Why the last generation ended, if there was one. */
-  readonly finish?: FinishReason | 'interrupted'
+  readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
 }

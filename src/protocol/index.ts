@@ -19,6 +19,7 @@ export type {
   PartEndEvent,
   ReasoningEvent,
   RoundEndEvent,
+  RoundFinish,
   RoundRetractEvent,
   RoundRetryEvent,
   RoundStartEvent,
@@ -35,7 +36,7 @@ export type {
   ToolStartEvent,
 } from './events.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { isObject, kindOf, toJson } from './json.ts'
+export { isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

@@ -20,3 +20,9 @@ export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'an array' : value === undefined ? 'undefined' : `a ${typeof value}`
 }
+
+/** The same, with the value itself where that is short. */
+export function nameOf(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
+  return typeof value === 'number' ? String(value) : kindOf(value)
+}

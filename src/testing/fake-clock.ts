@@ -4,7 +4,10 @@ import type { Clock } from '../protocol/index.ts'
 export interface FakeClock extends Clock {
   /** Lets so much time pass: timers fire in order, and what they set off is done before the next. */
   advance(ms: number): Promise<void>
-  /** Lets time pass from timer to timer until the promise settles; rejects if nothing is left that could settle it. */
+  /**
+   * Lets time pass from timer to timer until the promise settles; rejects if nothing is left that could settle it. It does not
+   * know of real files and sockets, and does not wait for them.
+   */
   until<Value>(promise: Promise<Value>): Promise<Value>
 }
 
@@ -16,6 +19,7 @@ interface Timer {
 export function fakeClock(): FakeClock {
   const timers = new Set<Timer>()
   let now = 0
+  let turns = 0
 
   const next = () =>
     [...timers].reduce<Timer | undefined>(
@@ -29,8 +33,18 @@ export function fakeClock(): FakeClock {
     timer.callback()
   }
 
+  /** Everything that can happen without time passing has happened: promises have settled, and what they set off too. */
+  async function quiet(): Promise<void> {
+    for (let calm = 0; calm < 3; calm = turns > 0 ? 0 : calm + 1) await immediate()
+  }
+
   return {
     now: () => now,
+    async turn() {
+      turns++
+      await immediate()
+      turns--
+    },
     after(ms, callback) {
       const timer = { at: now + ms, callback }
       timers.add(timer)
@@ -63,7 +77,6 @@ export function fakeClock(): FakeClock {
   }
 }
 
-/** Everything that can happen without time passing has happened: promises have settled, and what they set off too. */
-async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+function immediate(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

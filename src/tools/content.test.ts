@@ -19,7 +19,7 @@ function readCut(cut: string) {
 describe('what a tool returned, as parts', () => {
   test.each<[string, unknown, ToolResultPart[]]>([
     ['text is text', 'done', [text('done')]],
-    ['no text is no text', '', [text('')]],
+    ['no text is said to be nothing: some providers refuse it', '', [text('(no output)')]],
     ['nothing is said to be nothing', undefined, [text('(no output)')]],
     ['null is JSON', null, [{ type: 'json', value: null }]],
     ['a number is JSON', 0, [{ type: 'json', value: 0 }]],
@@ -124,8 +124,8 @@ describe('parts cut for a model', () => {
   test('several parts share the limit, and a short one among them stays whole', () => {
     const cut = textsOf(cutParts([text('short'), text('x'.repeat(100)), text('y'.repeat(100))], 60))
     expect(cut[0]).toBe('short')
-    expect(cut[1]).toBe(`${'x'.repeat(10)}\n[… 80 of 100 characters left out here …]\n${'x'.repeat(10)}`)
-    expect(cut[2]).toBe(`${'y'.repeat(10)}\n[… 80 of 100 characters left out here …]\n${'y'.repeat(10)}`)
+    expect(cut[1]).toBe(`${'x'.repeat(13)}\n[… 74 of 100 characters left out here …]\n${'x'.repeat(13)}`)
+    expect(cut[2]).toBe(`${'y'.repeat(13)}\n[… 74 of 100 characters left out here …]\n${'y'.repeat(13)}`)
   })
 
   test('a limit smaller than the number of parts leaves only the notes', () => {

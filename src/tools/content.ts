@@ -20,13 +20,18 @@ export function toolContent(parts: readonly InputPart[]): ToolContent {
 
 /** What a tool returned, as parts. Throws if that is neither text, JSON nor content. */
 export function toParts(value: unknown): readonly ToolResultPart[] {
-  if (value === undefined) return [{ type: 'text', text: '(no output)' }]
+  // Some providers refuse an empty result.
+  if (value === undefined || value === '') return [{ type: 'text', text: '(no output)' }]
   if (typeof value === 'string') return [{ type: 'text', text: value }]
   if (typeof value === 'object' && value !== null && brand in value) {
     const message = { role: 'tool', callId: '', name: '', content: (value as ToolContent)[brand] }
     const [checked] = checkMessages([message], 'tool.run')
     return checked?.content as readonly ToolResultPart[]
   }
+  if (!hasJson(value))
+    throw new TypeError(
+      `the tool returned ${describe(value)}, which has no JSON form: return text, plain data or toolContent(…)`,
+    )
   try {
     return [{ type: 'json', value: toJson(value) }]
   } catch (error) {
@@ -34,18 +39,46 @@ export function toParts(value: unknown): readonly ToolResultPart[] {
   }
 }
 
+/** False for what JSON.stringify would quietly make nothing of: a Map, an Error, a stream, a function; or too much: bytes. */
+function hasJson(value: unknown): boolean {
+  if (typeof value === 'function' || typeof value === 'symbol') return false
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null) return true
+  return !ArrayBuffer.isView(value) && Object.keys(value).length > 0
+}
+
+function describe(value: unknown): string {
+  const name = typeof value === 'object' && value?.constructor?.name
+  return name ? `a value of class ${name}` : `a ${typeof value}`
+}
+
 /** Parts short enough for a model: text and JSON share `limit` characters, each cut in the middle. The same array if nothing is cut. */
 export function cutParts(parts: readonly ToolResultPart[], limit: number): readonly ToolResultPart[] {
   const written = parts.map((part) =>
     part.type === 'text' ? part.text : part.type === 'json' ? JSON.stringify(part.value) : undefined,
   )
-  const texts = written.filter((text) => text !== undefined)
-  if (texts.reduce((sum, text) => sum + text.length, 0) <= limit) return parts
-  const share = Math.floor(limit / texts.length)
+  const lengths = written.map((text) => text?.length ?? 0)
+  if (lengths.reduce((sum, length) => sum + length, 0) <= limit) return parts
+  const share = fairShare(
+    lengths.filter((length) => length > 0),
+    limit,
+  )
   return parts.map((part, index) => {
     const text = written[index]
     return text === undefined || text.length <= share ? part : { type: 'text', text: cutMiddle(text, share) }
   })
+}
+
+/** How long each may be at most, so that all of them together keep to the limit and short ones lose nothing. */
+function fairShare(lengths: readonly number[], limit: number): number {
+  let [left, count] = [limit, lengths.length]
+  for (const length of lengths.toSorted((a, b) => a - b)) {
+    if (length > left / count) break
+    left -= length
+    count--
+  }
+  return Math.floor(left / Math.max(1, count))
 }
 
 function cutMiddle(text: string, limit: number): string {

@@ -1,4 +1,4 @@
-import type { Clock, JsonValue } from '../protocol/index.ts'
+import type { Clock } from '../protocol/index.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
 /** How a call that ran came out. */
@@ -23,15 +23,14 @@ export function executeCall(
   { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
 ): Executing {
   const controller = new AbortController()
-  let settle!: (execution: Execution) => void
+  const done = Promise.withResolvers<Execution>()
   let cancelTimer = () => {}
-  let generator: AsyncGenerator | undefined
-  const done = new Promise<Execution>((resolve) => {
-    settle = (execution) => {
-      cancelTimer()
-      resolve(execution)
-    }
-  })
+  let generator: Generator | AsyncGenerator | undefined
+
+  function settle(execution: Execution) {
+    cancelTimer()
+    done.resolve(execution)
+  }
 
   function stop(reason: Error, execution: Execution) {
     settle(execution)
@@ -54,18 +53,21 @@ export function executeCall(
     })
 
   async function invoke(): Promise<unknown> {
-    const returned = tool.run(input as never, { ...context, signal: controller.signal })
-    if (!isAsyncGenerator(returned)) return returned
+    let returned = tool.run(input as never, { ...context, signal: controller.signal })
+    if (!isGenerator(returned)) returned = await returned
+    if (!isGenerator(returned)) return returned
     generator = returned
-    for (;;) {
-      const { done, value } = await returned.next()
+    for (let steps = 1; ; steps++) {
+      const { done, value } = await generator.next()
       if (done) return value
       try {
-        context.progress(value as JsonValue)
+        context.progress(value)
       } catch (error) {
         closeGenerator()
         throw error
       }
+      // A generator that never waits for anything would hold up the timer that is to stop it.
+      if (steps % stepsPerTurn === 0) await clock.turn()
     }
   }
 
@@ -73,15 +75,14 @@ export function executeCall(
     (value) => settle({ type: 'returned', value }),
     (error: unknown) => settle({ type: 'threw', error }),
   )
-  return { done, abandon: (reason) => stop(reason, { type: 'abandoned' }) }
+  return { done: done.promise, abandon: (reason) => stop(reason, { type: 'abandoned' }) }
 }
 
-function isAsyncGenerator(value: unknown): value is AsyncGenerator {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Symbol.asyncIterator in value &&
-    typeof (value as AsyncGenerator).next === 'function' &&
-    typeof (value as AsyncGenerator).return === 'function'
-  )
+const stepsPerTurn = 256
+
+function isGenerator(value: unknown): value is Generator | AsyncGenerator {
+  if (typeof value !== 'object' || value === null) return false
+  if (!(Symbol.asyncIterator in value) && !(Symbol.iterator in value)) return false
+  const { next, return: close } = value as Generator
+  return typeof next === 'function' && typeof close === 'function'
 }

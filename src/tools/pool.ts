@@ -12,6 +12,12 @@ export function createPool(limit: number): Pool {
   let running = 0
   let alone = false
 
+  function over() {
+    running--
+    alone = false
+    startNext()
+  }
+
   function startNext() {
     for (;;) {
       const next = waiting[0]
@@ -19,11 +25,7 @@ export function createPool(limit: number): Pool {
       waiting.shift()
       running++
       alone = next.exclusive
-      void next.start().then(() => {
-        running--
-        alone = false
-        startNext()
-      })
+      next.start().then(over, over)
     }
   }
 

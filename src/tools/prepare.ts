@@ -1,6 +1,6 @@
 import type { CallStatus, JsonObject, ToolCallEvent } from '../protocol/index.ts'
-import { messageOf, toJson } from '../protocol/index.ts'
-import { andThen } from './and-then.ts'
+import { isObject, messageOf, toJson } from '../protocol/index.ts'
+import { andThen, isThenable } from './and-then.ts'
 import { closest } from './closest.ts'
 import type { Tool } from './tool.ts'
 
@@ -18,7 +18,7 @@ export type BeforeCall<Context = unknown> = (
   call: HookCall<Context>,
 ) => Verdict | undefined | void | Promise<Verdict | undefined | void>
 
-export type Verdict = { readonly block: string } | { readonly input: JsonObject }
+export type Verdict = { readonly block: string } | { readonly input: object }
 
 /** Ready to run with `value`, which came out of the tool's schema; or not to be run, and why. */
 export type Prepared =
@@ -52,13 +52,16 @@ export function prepareCall<Context>(
   if (!tool) return reject(unknownTool(name, [...tools.keys()]))
   return andThen(checkInput(tool, input), (prepared) => {
     if (prepared.type === 'refused' || !beforeCall) return prepared
-    return askHook(() => beforeCall({ callId, runId, name, input, context }), prepared)
+    return askHook(
+      () => beforeCall({ callId, runId, name, input: structuredClone(input), context }),
+      prepared,
+    )
   })
 }
 
-/** Holds input against the tool's schema. */
+/** Holds input against the tool's schema. What the tool gets is its own to change: the log keeps what was written. */
 export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Prepared> {
-  return andThen(tool.schema.check(input), (checked): Prepared => {
+  return andThen(tool.schema.check(structuredClone(input)), (checked): Prepared => {
     if (!checked.issues) return { type: 'ready', tool, input, value: checked.value }
     const list = checked.issues.slice(0, 20).map((issue) => `- ${issue}`)
     return reject(
@@ -74,11 +77,13 @@ function askHook(
   try {
     const answered = andThen(hook(), (verdict): Prepared | Promise<Prepared> => {
       if (!verdict) return prepared
-      if ('block' in verdict)
+      if ('block' in verdict && typeof verdict.block === 'string')
         return { type: 'refused', reason: `Not run: ${verdict.block}`, status: 'blocked' }
-      return checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
+      if ('input' in verdict && isObject(verdict.input))
+        return checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
+      throw new TypeError('it must answer { block: reason }, { input } or nothing')
     })
-    return answered instanceof Promise ? answered.catch(brokenHook) : answered
+    return isThenable(answered) ? answered.catch(brokenHook) : answered
   } catch (error) {
     return brokenHook(error)
   }

@@ -8,8 +8,8 @@ import type {
   ToolCallEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
-import { messageOf, toJson } from '../protocol/index.ts'
-import { andThen } from './and-then.ts'
+import { isObject, messageOf, toJson } from '../protocol/index.ts'
+import { andThen, isThenable } from './and-then.ts'
 import { cutParts, toParts } from './content.ts'
 import type { Executing, Execution } from './execute.ts'
 import { executeCall } from './execute.ts'
@@ -19,6 +19,7 @@ import type { BeforeCall, HookCall, Prepared } from './prepare.ts'
 import { checkInput, prepareCall } from './prepare.ts'
 import type { RepeatGuard } from './repeats.ts'
 import type { Resumed, Tool } from './tool.ts'
+import { asksPerson } from './tool.ts'
 
 /** `output` (anything a tool may return) replaces the result of a call that ran. */
 export type AfterCall<Context = unknown> = (
@@ -57,8 +58,8 @@ interface CallOrder {
   readonly attempt: number
   /** What a person decided of it, if it needed that. */
   readonly decision?: ApprovalEvent | undefined
-  /** The input that the person was shown, if a hook had changed the model's. */
-  readonly askedInput?: JsonObject | undefined
+  /** The input that it ran with before, or that the person was shown, if that was not the model's. */
+  readonly ranWith?: JsonObject | undefined
   /** Where the run inside it stood, if it has started one before. */
   readonly resumed?: Resumed | undefined
 }
@@ -76,8 +77,6 @@ export interface ToolRuntime {
   refuse(call: ToolCallEvent, reason: string, status: CallStatus): void
   /** Resolves when every call that was submitted is answered or waits for a person. */
   settled(): Promise<void>
-  /** True once a call submitted since the last `roundOver` has begun to run. */
-  readonly started: boolean
   /** The model has stopped talking: what runs from now on does not overlap it. */
   modelDone(): void
   /** All calls of the round are dealt with, or it was retracted: drops those that have not started. */
@@ -88,8 +87,10 @@ export interface ToolRuntime {
 
 interface Ticket {
   readonly order: CallOrder
-  state: 'pending' | 'running' | 'asked' | 'closed'
+  state: 'pending' | 'running' | 'closed'
   startedAt: number
+  /** When the tool itself was done; what a hook takes is not its time. */
+  endedAt?: number
   executing?: Executing
 }
 
@@ -107,7 +108,6 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   const { emit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
   const pool = createPool(options.concurrency)
   let tickets: Ticket[] = []
-  let started = false
   let modelDoneAt: number | undefined
   let waiters: (() => void)[] = []
 
@@ -122,8 +122,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   function answer(ticket: Ticket, result: Result, shown = result.output) {
     if (ticket.state === 'closed') return
     const { callId, name } = ticket.order.call
-    const now = clock.now()
     const ran = ticket.state === 'running'
+    const endedAt = ticket.endedAt ?? clock.now()
     ticket.state = 'closed'
     emit({
       type: 'tool-result',
@@ -133,8 +133,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       ...(shown !== result.output && { shown }),
       status: result.status,
       isError: result.isError,
-      ms: ran ? now - ticket.startedAt : 0,
-      overlapMs: ran ? Math.max(0, Math.min(now, modelDoneAt ?? now) - ticket.startedAt) : 0,
+      ms: ran ? endedAt - ticket.startedAt : 0,
+      overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - ticket.startedAt) : 0,
     })
     if (wentWrong.has(result.status)) options.onFailure(name, messageOfParts(result.output))
     wake()
@@ -146,10 +146,10 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
 
   function consider(ticket: Ticket) {
     const { order } = ticket
-    const { call, decision, resumed } = order
+    const { call, decision, attempt } = order
     if (decision) return decided(ticket, decision)
-    // It was let through when it first started.
-    if (resumed) return decided(ticket, { type: 'approval', callId: call.callId, approved: true })
+    // It was let through when it first started, and is repeated just as it was.
+    if (attempt > 1) return decided(ticket, { type: 'approval', callId: call.callId, approved: true })
     void andThen(prepareCall(call, { tools: order.tools, beforeCall, runId, context }), (prepared) => {
       if (ticket.state === 'closed') return
       if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
@@ -157,6 +157,12 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       if (refusal) return answerText(ticket, refusal, 'blocked')
       return askPerson(ticket, prepared)
     })
+  }
+
+  /** It waits for a person now, and comes back as a new order when that has decided. */
+  function leave(ticket: Ticket) {
+    ticket.state = 'closed'
+    tickets = tickets.filter((other) => other !== ticket)
   }
 
   function askPerson(ticket: Ticket, prepared: Ready) {
@@ -171,34 +177,37 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     try {
       const verdict = andThen(tool.approve(prepared.value, { callId, context }), (asks) => {
         if (ticket.state === 'closed') return
-        if (!asks) return enqueue(ticket, prepared)
-        ticket.state = 'asked'
+        if (!asksPerson(asks)) return enqueue(ticket, prepared)
+        leave(ticket)
         emit({
           type: 'approval-request',
           callId,
           name,
           input,
-          ...(typeof asks === 'string' && { reason: asks }),
+          ...(typeof asks === 'string' && asks && { reason: asks }),
         })
         wake()
       })
-      if (verdict instanceof Promise) verdict.catch(fail)
+      if (isThenable(verdict)) verdict.catch(fail)
     } catch (error) {
       fail(error)
     }
   }
 
   function decided(ticket: Ticket, { approved, reason, input }: ApprovalEvent) {
-    const { call, tools, askedInput = call.input } = ticket.order
+    const { call, tools, ranWith = call.input } = ticket.order
     if (!approved)
       return answerText(ticket, `Not run: the call was declined${reason ? `: ${reason}` : '.'}`, 'declined')
     const tool = tools.get(call.name)
     if (!tool)
       return answerText(ticket, `Not run: there is no tool named '${call.name}' any more.`, 'rejected')
-    // What the hook let through is not asked again; what a person wrote since, it has not seen.
+    // What the hook let through is not asked again. What a person wrote since it has not seen, and may block, but not change:
+    // what runs is what the person agreed to.
     const checked = input
-      ? prepareCall({ ...call, input }, { tools, beforeCall, runId, context })
-      : checkInput(tool, askedInput)
+      ? andThen(prepareCall({ ...call, input }, { tools, beforeCall, runId, context }), (prepared) =>
+          prepared.type === 'refused' ? prepared : checkInput(tool, input),
+        )
+      : checkInput(tool, ranWith)
     void andThen(checked, (prepared) => {
       if (ticket.state === 'closed') return
       if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
@@ -217,7 +226,6 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const timeoutMs = tool.timeoutMs ?? options.timeoutMs
     ticket.state = 'running'
     ticket.startedAt = clock.now()
-    started = true
     emit({
       type: 'tool-start',
       callId,
@@ -225,7 +233,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       attempt,
       ...(!isSame(input, call.input) && { input }),
     })
-    // A listener may have cancelled the run on hearing that.
+    // Whoever was told of it may have cancelled the run.
     if (ticket.state !== 'running') return
     let listening = true
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
@@ -251,6 +259,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       ticket.executing.abandon(new DOMException('the run is over', 'AbortError'))
     const execution = await ticket.executing.done
     listening = false
+    ticket.endedAt = clock.now()
     if (ticket.state !== 'running') return
     const asked = execution.type === 'returned' && pendingRequests(execution.value)
     if (asked) return askInside(ticket, asked)
@@ -264,7 +273,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
 
   /** The run inside the call is suspended: what it asks is asked here, under ids below the call's own. */
   function askInside(ticket: Ticket, requests: readonly ApprovalRequestEvent[]) {
-    ticket.state = 'asked'
+    leave(ticket)
     for (const request of requests)
       emit({ ...request, callId: `${ticket.order.call.callId}/${request.callId}` })
     wake()
@@ -276,8 +285,13 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const { output, isError } = result
     try {
       const ms = clock.now() - ticket.startedAt
-      const replaced = await afterCall({ callId, runId, name, input, context }, { output, isError, ms })
+      const replaced = await afterCall(
+        { callId, runId, name, input: structuredClone(input), context },
+        { output, isError, ms },
+      )
       if (!replaced) return result
+      if (!isObject(replaced) || !('output' in replaced))
+        throw new TypeError('it must answer { output } or nothing')
       const status = replaced.isError === undefined ? result.status : replaced.isError ? 'failed' : 'ok'
       return { output: toParts(replaced.output), isError: replaced.isError ?? isError, status }
     } catch (error) {
@@ -291,8 +305,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   function stopAll(reason: string) {
     pool.clear()
     for (const ticket of tickets) {
-      answerText(ticket, reason, 'cancelled')
+      // First the signal: what a sub-agent says of its end still belongs to the call.
       ticket.executing?.abandon(new DOMException(reason, 'AbortError'))
+      answerText(ticket, reason, 'cancelled')
     }
   }
 
@@ -311,9 +326,6 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       )
     },
     settled: () => (isBusy() ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve()),
-    get started() {
-      return started
-    },
     modelDone() {
       modelDoneAt = clock.now()
     },
@@ -321,7 +333,6 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       pool.clear()
       for (const ticket of tickets) ticket.state = 'closed'
       tickets = []
-      started = false
       modelDoneAt = undefined
       wake()
     },

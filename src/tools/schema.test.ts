@@ -343,9 +343,48 @@ describe('JSON Schema by hand', () => {
     expect(issues.map((issue) => issue.split(':')[0])).toEqual(['id', 'count'])
   })
 
-  test('a schema that cannot be used refuses every value and says so', async () => {
-    const [issue] = await issuesOf({ jsonSchema: { type: 'object', $ref: '#/nowhere' } }, {})
-    expect(issue).toContain("the tool's JSON Schema cannot be used")
+  test.each([
+    [
+      'a reference into nowhere',
+      { type: 'object', properties: { a: { $ref: '#/$defs/b' } } },
+      /#\/\$defs\/b points nowhere at #\/properties\/a/,
+    ],
+    [
+      'a type there is not',
+      { type: 'object', properties: { a: { type: 'strin' } } },
+      /there is no type "strin"/,
+    ],
+    [
+      'a pattern that does not compile',
+      { anyOf: [{ pattern: '(' }] },
+      /the pattern does not compile .* at #\/anyOf\/0/,
+    ],
+  ])('%s is told to its author, not to the model', (_, jsonSchema, message) => {
+    expect(() => compile({ jsonSchema: jsonSchema as never })).toThrow(message)
+  })
+
+  test.each([
+    ['a property named type', { properties: { type: { type: 'string' } } }],
+    [
+      'a reference to a definition',
+      { $defs: { a: { type: 'string' } }, properties: { x: { $ref: '#/$defs/a' } } },
+    ],
+    ['a keyword nobody knows', { 'x-ui': { type: 'slider' } }],
+    ['data that looks like a schema', { enum: [{ type: 'banana' }] }],
+  ])('%s is no flaw', (_, jsonSchema) => {
+    expect(() => compile({ jsonSchema: jsonSchema as never })).not.toThrow()
+  })
+
+  test('an issue names the field that is wrong, not those around it', async () => {
+    const jsonSchema = {
+      type: 'object',
+      properties: { a: { type: 'object', properties: { b: { type: 'number' } } } },
+      additionalProperties: false,
+    }
+    expect(await issuesOf({ jsonSchema }, { a: { b: 'x' }, c: 1 })).toEqual([
+      expect.stringMatching(/^a\.b: .*number/),
+      'c: is not allowed',
+    ])
   })
 
   test('its own validator decides instead of the schema', async () => {

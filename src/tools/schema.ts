@@ -1,6 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf, toJson } from '../protocol/index.ts'
+import { isThenable } from './and-then.ts'
+import { flawIn } from './json-schema.ts'
 
 /** JSON Schema written by hand. Without `validate` the value is checked against the JSON Schema itself. */
 export interface JsonSchema<Value = JsonObject> {
@@ -24,6 +26,11 @@ export type InferValue<S extends Schema> = S extends StandardSchemaV1
   : S extends { readonly validate?: (value: never) => infer Result }
     ? ValueOf<Awaited<Result>>
     : JsonObject
+
+/** What is written to it, before any transformation. */
+export type InferInput<S extends Schema> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<S>
+  : InferValue<S>
 
 /** `message` names the place and what is wrong there, in words for a model. */
 type Checked<Value = unknown> =
@@ -102,12 +109,14 @@ function compileJsonSchema(schema: JsonSchema<unknown>, op: string, what: string
     throw invalidInput(op, `${what}.jsonSchema is not JSON (${messageOf(error)})`, error)
   }
   if (validate) return { jsonSchema, check: (value) => guard(() => validate(value)) }
+  const flaw = flawIn(jsonSchema)
+  if (flaw) throw invalidInput(op, `${what}.jsonSchema cannot be used: ${flaw}`)
   let checker: Promise<(value: unknown) => Checked> | undefined
   return {
     jsonSchema,
     check: async (value) => {
       checker ??= jsonSchemaChecker(jsonSchema)
-      return (await checker)(value)
+      return checker.then((check) => check(value)).catch(refuse)
     },
   }
 }
@@ -115,16 +124,15 @@ function compileJsonSchema(schema: JsonSchema<unknown>, op: string, what: string
 /** Loads the validator only where a schema comes without one of its own: it is larger than all the rest of this room. */
 async function jsonSchemaChecker(jsonSchema: JsonObject): Promise<(value: unknown) => Checked> {
   const { Validator } = await import('@cfworker/json-schema')
+  const validator = new Validator(jsonSchema as never, '2020-12', false)
   return (value) => {
     try {
-      const { valid, errors } = new Validator(jsonSchema as never, '2020-12', false).validate(value)
+      const { valid, errors } = validator.validate(value)
       if (valid) return { value }
-      // An error on `properties` or `items` only repeats that something below it is wrong.
-      const leaves = errors.filter(
-        (error) => !/^(properties|items|prefixItems|additionalProperties)$/.test(error.keyword),
-      )
-      const shown = leaves.length > 0 ? leaves : errors
-      return { issues: shown.map((error) => place(segments(error.instanceLocation), error.error)) }
+      // What only repeats that something below it is wrong says nothing new, as long as that is said.
+      const leaves = errors.filter(({ keyword }) => !repeating.has(keyword))
+      const told = leaves.length > 0 ? leaves : errors
+      return { issues: told.map((error) => place(segments(error.instanceLocation), wording(error))) }
     } catch (error) {
       return { issues: [`the tool's JSON Schema cannot be used: ${messageOf(error)}`] }
     }
@@ -136,7 +144,7 @@ function guard(
 ): Checked | Promise<Checked> {
   try {
     const result = validate()
-    return result instanceof Promise ? result.then(judge).catch(refuse) : judge(result)
+    return isThenable(result) ? Promise.resolve(result).then(judge).catch(refuse) : judge(result)
   } catch (error) {
     return refuse(error)
   }
@@ -161,6 +169,14 @@ function refuse(error: unknown): Checked {
 function describe(issue: StandardSchemaV1.Issue): string {
   const path = issue.path?.map((segment) => String(isObject(segment) ? segment.key : segment)) ?? []
   return place(path, issue.message)
+}
+
+const repeating = new Set(
+  'properties patternProperties additionalProperties items prefixItems allOf anyOf oneOf $ref'.split(' '),
+)
+
+function wording({ keyword, error }: { keyword: string; error: string }): string {
+  return keyword === 'false' ? 'is not allowed' : error
 }
 
 /** The keys of a JSON pointer in a URI fragment, such as `#/a~1b/0`. */

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { type Agent, agent, type Run } from '../agent/index.ts'
-import { isMillraceError, type JsonObject, type JsonValue } from '../protocol/index.ts'
+import { isMillraceError, type JsonObject } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Partially, Tool, ToolContext } from './tool.ts'
 import { tool } from './tool.ts'
@@ -87,23 +87,45 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
     ['a blank description', { ...good, description: ' \n' }, `${named}it needs a description`],
     ['no run', { ...good, run: undefined }, `${named}run must be a function, not undefined`],
     ['a run that is none', { ...good, run: 'ls' }, `${named}run must be a function, not a string`],
-    ['no time', { ...good, timeoutMs: 0 }, `${named}timeoutMs must be a positive number`],
-    ['negative time', { ...good, timeoutMs: -1 }, `${named}timeoutMs must be a positive number`],
+    ['no time', { ...good, timeoutMs: 0 }, `${named}the option 'timeoutMs' must be a positive number`],
+    ['negative time', { ...good, timeoutMs: -1 }, `${named}the option 'timeoutMs' must be a positive number`],
     [
       'time that is no number',
       { ...good, timeoutMs: Number.NaN },
-      `${named}timeoutMs must be a positive number`,
+      `${named}the option 'timeoutMs' must be a positive number`,
     ],
-    ['time in words', { ...good, timeoutMs: '5000' }, `${named}timeoutMs must be a positive number`],
-    ['no characters', { ...good, maxResultChars: 0 }, `${named}maxResultChars must be a positive number`],
+    [
+      'time in words',
+      { ...good, timeoutMs: '5000' },
+      `${named}the option 'timeoutMs' must be a positive number`,
+    ],
+    [
+      'no characters',
+      { ...good, maxResultChars: 0 },
+      `${named}the option 'maxResultChars' must be a whole number of at least 1`,
+    ],
     [
       'characters in words',
       { ...good, maxResultChars: '10' },
-      `${named}maxResultChars must be a positive number`,
+      `${named}the option 'maxResultChars' must be a whole number of at least 1`,
     ],
-    ['another repeat', { ...good, repeat: 'always' }, `${named}repeat must be 'safe' or 'never'`],
-    ['another approve', { ...good, approve: 'yes' }, `${named}approve must be true, false or a function`],
-    ['another onInput', { ...good, onInput: true }, `${named}onInput must be a function`],
+    [
+      'another repeat',
+      { ...good, repeat: 'always' },
+      `${named}the option 'repeat' must be 'safe' or 'never'`,
+    ],
+    [
+      'another approve',
+      { ...good, approve: 'yes' },
+      `${named}the option 'approve' must be true, false or a function`,
+    ],
+    ['another onInput', { ...good, onInput: true }, `${named}the option 'onInput' must be a function`],
+    [
+      'a misspelt option',
+      { ...good, aprove: true },
+      "the option 'aprove' does not exist: did you mean 'approve'?",
+    ],
+    ['exclusive in words', { ...good, exclusive: 'no' }, "the option 'exclusive' must be true or false"],
     ['no input', { ...good, input: undefined }, "the input of tool 'look_up-2' must be a schema"],
     [
       'a schema without JSON Schema',
@@ -247,7 +269,7 @@ describe('the type of the input follows from the schema', () => {
         expectTypeOf(context.runId).toEqualTypeOf<string>()
         expectTypeOf(context.idempotencyKey).toEqualTypeOf<string>()
         expectTypeOf(context.attempt).toEqualTypeOf<number>()
-        expectTypeOf(context.progress).toEqualTypeOf<(data: JsonValue) => void>()
+        expectTypeOf(context.progress).toEqualTypeOf<(data: unknown) => void>()
         expectTypeOf(context.context).toEqualTypeOf<unknown>()
       },
     })

@@ -1,7 +1,18 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { ApprovalEvent, JsonObject, JsonValue, RunEvent, ToolSpec } from '../protocol/index.ts'
+import type { ApprovalEvent, JsonObject, RunEvent, ToolSpec } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
-import type { CompiledSchema, InferValue, JsonSchema, Schema } from './schema.ts'
+import type { OptionTable } from './option-table.ts'
+import {
+  aFunction,
+  anything,
+  checkOptions,
+  duration,
+  oneOf,
+  someText,
+  wholeNumber,
+  yesOrNo,
+} from './option-table.ts'
+import type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
 
 /** What a running tool is given beside its input. */
@@ -15,7 +26,7 @@ export interface ToolContext<Context = unknown> {
   /** 1, or more when a call in flight at a crash is run again. */
   readonly attempt: number
   /** Tells listeners how far it is. The data must be JSON. */
-  progress(data: JsonValue): void
+  progress(data: unknown): void
   /** Passes on an event of a run that this tool itself has started. */
   relay(event: RunEvent): void
   /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
@@ -36,11 +47,13 @@ export type Partially<T> = T extends readonly (infer Item)[]
     ? { [Key in keyof T]?: Partially<T[Key]> }
     : T
 
-/** `true` or a reason asks a person first. */
+type Asks = boolean | string | undefined
+
+/** `true` or a reason asks a person first; `false` or nothing does not. */
 type Approve<Input, Context> = (
   input: Input,
   context: { readonly callId: string; readonly context: Context },
-) => boolean | string | Promise<boolean | string>
+) => Asks | Promise<Asks>
 
 export interface ToolOptions<S extends Schema, Context> {
   /** Letters, digits, `_` and `-`, at most 64. */
@@ -54,19 +67,27 @@ export interface ToolOptions<S extends Schema, Context> {
    */
   readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
   /** How long it may run; the agent's `toolTimeoutMs` if absent, no limit if `Infinity`. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Never beside another call of the same run. */
-  readonly exclusive?: boolean
+  readonly exclusive?: boolean | undefined
   /** `safe`: a call in flight at a crash may simply be run again. Otherwise the model is told that its fate is unknown. */
-  readonly repeat?: 'safe' | 'never'
+  readonly repeat?: 'safe' | 'never' | undefined
   /** Asks a person before it runs: the run ends as `suspended` and is resumed with the decision. */
-  readonly approve?: boolean | Approve<InferValue<S>, Context>
-  /** Called while the arguments arrive, with a live view of what is known (copy it to keep it). Must not block. */
-  readonly onInput?: (partial: Partially<InferValue<S>>, context: { readonly callId: string }) => void
+  readonly approve?: boolean | Approve<InferValue<S>, Context> | undefined
+  /**
+   * Called while the arguments arrive, with a live view of what is known (copy it to keep it) and the piece that is new. Must not
+   * block. Looking inside a long string of the view makes V8 copy it each time; the `delta` costs nothing.
+   */
+  readonly onInput?:
+    | ((
+        partial: Partially<InferInput<S>>,
+        context: { readonly callId: string; readonly delta: string },
+      ) => void)
+    | undefined
   /** How much of the result the model is shown; the agent's `maxResultChars` if absent. */
-  readonly maxResultChars?: number
+  readonly maxResultChars?: number | undefined
   /** Being called again and again with the same result is what this tool is for. */
-  readonly polling?: boolean
+  readonly polling?: boolean | undefined
 }
 
 /** A tool as an agent uses it. Made by `tool()`; nothing in it changes. */
@@ -80,11 +101,16 @@ export interface Tool<Context = any> extends ToolSpec {
     input: unknown,
     context: { callId: string; context: Context },
   ) => ReturnType<Approve<unknown, unknown>>
-  readonly onInput: ((partial: never, context: { callId: string }) => void) | undefined
+  readonly onInput: ((partial: never, context: { callId: string; delta: string }) => unknown) | undefined
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
   readonly run: (input: never, context: ToolContext<Context>) => unknown
+}
+
+/** What `approve` said, read the same way everywhere. */
+export function asksPerson(verdict: Asks): boolean {
+  return verdict !== false && verdict !== undefined
 }
 
 /** Defines a tool. Throws `invalid_input` if the definition cannot be used. */
@@ -92,7 +118,8 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
   options: ToolOptions<S, Context>,
 ): Tool<Context> {
   const op = 'tool'
-  if (!isObject(options)) throw invalidInput(op, `tool() takes one object of options, not ${kindOf(options)}`)
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `tool() takes one object of options, not ${kindOf(options)}`)
   const {
     name,
     description,
@@ -114,15 +141,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
   if (typeof description !== 'string' || !description.trim())
     fail('it needs a description: the model chooses by it')
   if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
-  if (timeoutMs !== undefined && !isPositive(timeoutMs))
-    fail('timeoutMs must be a positive number of milliseconds')
-  if (maxResultChars !== undefined && !isPositive(maxResultChars))
-    fail('maxResultChars must be a positive number')
-  if (repeat !== undefined && repeat !== 'safe' && repeat !== 'never')
-    fail("repeat must be 'safe' or 'never'")
-  if (approve !== undefined && typeof approve !== 'boolean' && typeof approve !== 'function')
-    fail('approve must be true, false or a function of the input')
-  if (onInput !== undefined && typeof onInput !== 'function') fail('onInput must be a function')
+  checkOptions(options, toolTable, { op, what: `tool ${JSON.stringify(name)}: the option` })
 
   const schema = compileSchema(input, { op, what: `the input of tool '${name}'` })
   return {
@@ -141,8 +160,21 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
   }
 }
 
-function isPositive(value: unknown): boolean {
-  return typeof value === 'number' && value > 0
+const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
+  name: someText,
+  description: someText,
+  input: anything,
+  run: aFunction,
+  timeoutMs: duration,
+  exclusive: yesOrNo,
+  repeat: oneOf('safe', 'never'),
+  approve: (value) =>
+    typeof value !== 'boolean' &&
+    typeof value !== 'function' &&
+    'must be true, false or a function of the input',
+  onInput: aFunction,
+  maxResultChars: wholeNumber(1),
+  polling: yesOrNo,
 }
 
 /** Every provider wants an object at the top; a schema that leaves the type out means one. */

@@ -1,0 +1,64 @@
+import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
+import { closest } from './closest.ts'
+
+/** What is wrong with a value, as the rest of a sentence; nothing if it is fine. */
+export type Problem = string | false | undefined
+
+/** One line for each option there is. Keys that are not in the table do not exist. */
+export type OptionTable<Options> = Record<keyof Options, (value: unknown) => Problem>
+
+/** Throws `invalid_input` at the first option that is unknown or has a value it cannot have. `what` begins the sentence. */
+export function checkOptions(
+  options: object,
+  table: Record<string, (value: unknown) => Problem>,
+  { op, what }: { op: string; what: string },
+): void {
+  for (const [key, value] of Object.entries(options)) {
+    const check = Object.hasOwn(table, key) ? table[key] : undefined
+    if (!check) {
+      const like = closest(key, Object.keys(table))
+      throw invalidInput(op, `${what} '${key}' does not exist${like ? `: did you mean '${like}'?` : ''}`)
+    }
+    const problem = value !== undefined && check(value)
+    if (problem) throw invalidInput(op, `${what} '${key}' ${problem}`)
+  }
+}
+
+export const anything = (): Problem => undefined
+
+export function wholeNumber(least: number) {
+  return (value: unknown): Problem =>
+    !(Number.isInteger(value) && Number(value) >= least) &&
+    `must be a whole number of at least ${least}, not ${nameOf(value)}`
+}
+
+export function duration(value: unknown): Problem {
+  return (
+    !(typeof value === 'number' && value > 0) &&
+    `must be a positive number of milliseconds, or Infinity, not ${nameOf(value)}`
+  )
+}
+
+export function someText(value: unknown): Problem {
+  return (
+    (typeof value !== 'string' || !value.trim()) &&
+    `must be text, not ${value === '' ? 'empty' : kindOf(value)}`
+  )
+}
+
+export function yesOrNo(value: unknown): Problem {
+  return typeof value !== 'boolean' && `must be true or false, not ${kindOf(value)}`
+}
+
+export function anObject(value: unknown): Problem {
+  return !isObject(value) && `must be an object, not ${kindOf(value)}`
+}
+
+export function aFunction(value: unknown): Problem {
+  return typeof value !== 'function' && `must be a function, not ${kindOf(value)}`
+}
+
+export function oneOf(...values: readonly string[]) {
+  return (value: unknown): Problem =>
+    !values.includes(value as string) && `must be ${values.map((value) => `'${value}'`).join(' or ')}`
+}
