@@ -12,29 +12,44 @@ const input = (callId: string, delta: string): RunEvent => ({ type: 'tool-input'
 const inside = (callId: string, event: RunEvent): RunEvent => ({ type: 'tool-progress', callId, event })
 const retract: RunEvent = { type: 'round-retract', round: 1, reason: 'x' }
 
-/** Joins deltas that follow each other, the slow and obvious way. */
+/** Joins deltas the slow and obvious way: texts told side by side are one each, up to the next event that is no delta. */
 function joined(events: readonly RunEvent[]): RunEvent[] {
   const out: RunEvent[] = []
-  for (const event of events) {
-    const last = out.at(-1)
-    if (event.type === 'text' && last?.type === 'text') out[out.length - 1] = text(last.text + event.text)
-    else if (event.type === 'reasoning' && last?.type === 'reasoning')
-      out[out.length - 1] = { type: 'reasoning', text: last.text + event.text }
-    else if (event.type === 'tool-input' && last?.type === 'tool-input' && event.callId === last.callId)
-      out[out.length - 1] = input(last.callId, last.delta + event.delta)
-    else if (
-      event.type === 'tool-progress' &&
-      event.event &&
-      last?.type === 'tool-progress' &&
-      last.event &&
-      event.callId === last.callId
-    ) {
-      const both = joined([last.event, event.event])
-      if (both.length === 1) out[out.length - 1] = inside(event.callId, both[0] as RunEvent)
-      else out.push(event)
-    } else out.push(event)
+  let side: { lane: string; event: RunEvent }[] = []
+  const flush = () => {
+    out.push(...side.map(({ event }) => event))
+    side = []
   }
+  for (const event of events) {
+    const lane = laneOf(event)
+    if (!lane) {
+      flush()
+      out.push(event)
+      continue
+    }
+    const [voice, kind] = lane
+    // Words and reasoning of one voice keep their order.
+    if (side.some((other) => other.lane.startsWith(`${voice}:`) && other.lane !== `${voice}:${kind}`)) flush()
+    const before = side.find((other) => other.lane === `${voice}:${kind}`)
+    if (before) before.event = plus(before.event, event)
+    else side.push({ lane: `${voice}:${kind}`, event })
+  }
+  flush()
   return out
+}
+
+function laneOf(event: RunEvent): [voice: string, kind: string] | undefined {
+  if (event.type === 'text' || event.type === 'reasoning') return ['self', event.type]
+  if (event.type === 'tool-input') return [`input ${event.callId}`, 'input']
+  const inner = event.type === 'tool-progress' && event.event && laneOf(event.event)
+  return inner ? [`${(event as { callId: string }).callId}/${inner[0]}`, inner[1]] : undefined
+}
+
+function plus(a: RunEvent, b: RunEvent): RunEvent {
+  if (a.type === 'tool-progress' && b.type === 'tool-progress')
+    return inside(a.callId, plus(a.event as RunEvent, b.event as RunEvent))
+  if (a.type === 'tool-input' && b.type === 'tool-input') return input(a.callId, a.delta + b.delta)
+  return { ...a, text: (a as { text: string }).text + (b as { text: string }).text } as RunEvent
 }
 
 async function readAll(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
@@ -49,6 +64,9 @@ const anyEvent = fc.oneof(
   delta.map((value): RunEvent => ({ type: 'reasoning', text: value })),
   fc.tuple(fc.constantFrom('a', 'b'), delta).map(([callId, value]) => input(callId, value)),
   fc.tuple(fc.constantFrom('a', 'b'), delta).map(([callId, value]) => inside(callId, text(value))),
+  fc
+    .tuple(fc.constantFrom('a', 'b'), delta)
+    .map(([callId, value]) => inside(callId, inside('c', { type: 'reasoning', text: value }))),
   fc.constantFrom('a', 'b').map((callId): RunEvent => ({ type: 'tool-progress', callId, data: 1 })),
   fc.constant(retract),
 )
@@ -205,6 +223,18 @@ describe('memory', () => {
     for await (const event of { [Symbol.asyncIterator]: () => stalled })
       if (event.type === 'text') length += event.text.length
     expect(length).toBe(textBytes)
+  })
+
+  test('texts told side by side are held once each', async () => {
+    const log = eventLog(() => {})
+    const before = heap()
+    for (let count = 0; count < 200_000; count++)
+      for (const callId of ['a', 'b', 'c'])
+        log.push(inside(callId, text(`${String(count).padStart(7, '0')} `)))
+    const held = heap() - before
+    expect(held).toBeLessThan(600_000 * 8 * 1.05 + 1_000_000)
+    expect(log.snapshot()).toHaveLength(3)
+    log.close()
   })
 
   test('while the text still grows it is held once, too', () => {

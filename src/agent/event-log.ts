@@ -3,13 +3,13 @@ import type { RunEvent } from '../protocol/index.ts'
 /**
  * The events of a run in memory, for any number of readers at any pace.
  *
- * Deltas that follow each other are joined as they come in, so the log holds the text once and little besides, whoever
- * reads it or not. A reader that keeps up gets each delta as it was; one that is behind gets the rest of it in one piece.
+ * Deltas are joined as they come in, so the log holds each text once and little besides, whoever reads it or not. A
+ * reader that keeps up gets each delta as it was; one that is behind gets the rest of it in one piece.
  */
 export interface EventLog {
   /** Constant cost, whatever came before and however many have read it. Throws after `close`. */
   push(event: RunEvent): void
-  /** Ends the delta that is growing, so that `onSettled` has been told of everything there is. */
+  /** Ends the deltas that are growing, so that `onSettled` has been told of everything there is. */
   settle(): void
   close(): void
   /** Every event from the first on, ending when the log is closed. */
@@ -24,12 +24,12 @@ type Delta = Extract<RunEvent, { type: 'text' | 'reasoning' | 'tool-input' | 'to
 /** Joining this many pieces at a time keeps the waste per piece small without copying any text more than twice. */
 const piecesToJoin = 256
 
-/** The delta that is still growing, in pieces: a string grown by `+=` would keep a node of 32 bytes for each. */
+/** A delta that is still growing, in pieces: a string grown by `+=` would keep a node of 32 bytes for each. */
 interface Growing {
   readonly first: Delta
   latest: RunEvent
-  length: number
   latestLength: number
+  length: number
   readonly pieces: string[]
   /** How many pieces at the front have been joined already. */
   joined: number
@@ -38,22 +38,34 @@ interface Growing {
 /** `onSettled` is told of each event once, deltas as long as they became. */
 export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
   const events: RunEvent[] = []
+  // One for each text that is being told at the same time: the model's own, the arguments of each call, each sub-agent's.
+  let growing: Growing[] = []
   // Only readers that wait for something are here: one that was given up costs nothing.
   const waiting = new Set<() => void>()
-  let growing: Growing | undefined
   let closed = false
 
-  function settle() {
-    if (!growing) return
-    const event =
-      growing.pieces.length === 1 ? growing.latest : withText(growing.first, growing.pieces.join(''))
-    growing = undefined
+  function add(event: RunEvent) {
     events.push(event)
     onSettled(event)
   }
 
-  function wakeReaders() {
-    for (const answer of waiting) answer()
+  function settle() {
+    const settled = growing
+    growing = []
+    for (const delta of settled) add(delta.pieces.length === 1 ? delta.latest : joinedEvent(delta))
+  }
+
+  function pushDelta(event: Delta, text: string) {
+    for (const delta of growing) {
+      const relation = relate(delta.first, event)
+      if (relation === 'goes-on') return grow(delta, event, text)
+      if (relation === 'follows') {
+        settle()
+        break
+      }
+    }
+    const { length } = text
+    growing.push({ first: event, latest: event, latestLength: length, length, pieces: [text], joined: 0 })
   }
 
   return {
@@ -62,22 +74,9 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
       const text = textOfDelta(event)
       if (text === undefined) {
         settle()
-        events.push(event)
-        onSettled(event)
-      } else if (growing && continues(growing.first, event)) {
-        grow(growing, event, text)
-      } else {
-        settle()
-        growing = {
-          first: event as Delta,
-          latest: event,
-          length: text.length,
-          latestLength: text.length,
-          pieces: [text],
-          joined: 0,
-        }
-      }
-      wakeReaders()
+        add(event)
+      } else pushDelta(event as Delta, text)
+      for (const answer of waiting) answer()
     },
 
     settle,
@@ -85,15 +84,15 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
     close() {
       settle()
       closed = true
-      wakeReaders()
+      for (const answer of waiting) answer()
     },
 
-    snapshot: () => (growing ? [...events, withText(growing.first, growing.pieces.join(''))] : [...events]),
+    snapshot: () => [...events, ...growing.map(joinedEvent)],
 
     read() {
       let index = 0
-      // How much of the event at `index` has been handed out already, while it was growing.
-      let offset = 0
+      // How much of the event at `index`, and of those behind it, has been handed out already, while they were growing.
+      const taken: number[] = []
       let over = false
       // More than one only if somebody calls `next` again without waiting.
       const asked: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
@@ -101,19 +100,19 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
       function take(): RunEvent | undefined {
         while (index < events.length) {
           const event = events[index++] as RunEvent
-          const taken = offset
-          offset = 0
-          if (taken === 0) return event
+          const offset = taken.length > 0 ? (taken.shift() ?? 0) : 0
+          if (offset === 0) return event
           const text = textOfDelta(event) as string
-          if (taken < text.length) return withText(event as Delta, text.slice(taken))
+          if (offset < text.length) return withText(event as Delta, text.slice(offset))
         }
-        if (!growing || offset === growing.length) return undefined
-        const event =
-          offset === growing.length - growing.latestLength
-            ? growing.latest
-            : withText(growing.first, textFrom(growing.pieces, growing.length - offset))
-        offset = growing.length
-        return event
+        for (const [at, delta] of growing.entries()) {
+          const offset = taken[at] ?? 0
+          if (offset === delta.length) continue
+          taken[at] = delta.length
+          if (offset === delta.length - delta.latestLength) return delta.latest
+          return withText(delta.first, textFrom(delta.pieces, delta.length - offset))
+        }
+        return undefined
       }
 
       function answer() {
@@ -145,15 +144,15 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
   }
 }
 
-function grow(growing: Growing, event: RunEvent, text: string) {
-  const { pieces } = growing
+function grow(delta: Growing, event: RunEvent, text: string) {
+  const { pieces } = delta
   pieces.push(text)
-  growing.latest = event
-  growing.latestLength = text.length
-  growing.length += text.length
-  if (pieces.length - growing.joined === piecesToJoin) {
-    pieces.push(pieces.splice(growing.joined).join(''))
-    growing.joined++
+  delta.latest = event
+  delta.latestLength = text.length
+  delta.length += text.length
+  if (pieces.length - delta.joined === piecesToJoin) {
+    pieces.push(pieces.splice(delta.joined).join(''))
+    delta.joined++
   }
 }
 
@@ -182,14 +181,23 @@ function textOfDelta(event: RunEvent): string | undefined {
   }
 }
 
-function continues(before: RunEvent, event: RunEvent): boolean {
-  if (before.type !== event.type) return false
-  if (event.type === 'tool-input') return event.callId === (before as typeof event).callId
-  if (event.type !== 'tool-progress') return true
-  const outer = before as typeof event
-  return (
-    event.callId === outer.callId && !!outer.event && !!event.event && continues(outer.event, event.event)
-  )
+/**
+ * How a delta stands to one that is growing: it `goes-on` with it; it `follows` it, since words and reasoning of one voice must
+ * keep their order; or it has nothing to do with it, and may as well be read before or after.
+ */
+function relate(growing: RunEvent, event: RunEvent): 'goes-on' | 'follows' | 'unrelated' {
+  const isVoice = event.type === 'text' || event.type === 'reasoning'
+  if (isVoice && (growing.type === 'text' || growing.type === 'reasoning'))
+    return growing.type === event.type ? 'goes-on' : 'follows'
+  if (event.type === 'tool-input' && growing.type === 'tool-input')
+    return growing.callId === event.callId ? 'goes-on' : 'unrelated'
+  if (event.type !== 'tool-progress' || growing.type !== 'tool-progress') return 'unrelated'
+  const inside = growing.callId === event.callId && growing.event && event.event
+  return inside ? relate(growing.event, event.event as RunEvent) : 'unrelated'
+}
+
+function joinedEvent({ first, pieces }: Growing): RunEvent {
+  return withText(first, pieces.join(''))
 }
 
 function withText(event: Delta, text: string): RunEvent {

@@ -138,6 +138,15 @@ describe('a history that does not pair', () => {
     })
   })
 
+  test('an id that comes again, as providers that count anew in each round send it, is renamed', async () => {
+    expect(
+      await repaired([user('a'), call('1'), result('1'), call('1'), result('1', 'y'), user('b')]),
+    ).toEqual({
+      sent: ['user', 'assistant', '1', 'assistant', '1_2', 'user'],
+      repairs: ["renamed the second call '1' to '1_2'"],
+    })
+  })
+
   test('a sound history is left as it is, without a word', async () => {
     expect(await repaired([user('a'), call('1'), result('1')])).toEqual({
       sent: ['user', 'assistant', '1'],
@@ -157,8 +166,8 @@ describe('a history that does not pair', () => {
       /two different results/,
     ],
     [
-      'two calls of one id',
-      [user('a'), call('1'), result('1'), call('1'), user('b')],
+      'two open calls of one id',
+      [user('a'), call('1'), call('1'), result('1'), user('b')],
       /two tool calls with the id '1'/,
     ],
   ])('%s is refused', (_, input, message) => {

@@ -10,26 +10,18 @@ const lostResult =
  * Gives back the history with every call answered once, right behind the message that made it and in call order.
  *
  * Mended, and told in `repairs`: a call without a result (answered as unknown), a result in the wrong place (moved), a second
- * copy of the same result and results before the first assistant message, whose calls were trimmed away (left out).
+ * copy of the same result and results before the first assistant message, whose calls were trimmed away (left out), an id that
+ * is used again after its first call was answered (renamed).
  * Refused with `invalid_input`, since any guess could be wrong: a result that answers no call, two different results
- * of one call, two calls of one id.
+ * of one call, two open calls of one id.
  */
 export function pairHistory(
-  messages: readonly Message[],
+  history: readonly Message[],
   op: string,
 ): { messages: Message[]; repairs: string[] } {
   const repairs: string[] = []
-  const calls = new Set<string>()
-  for (const message of messages) {
-    for (const { callId } of toolCallsOf(message)) {
-      if (calls.has(callId))
-        throw invalidInput(
-          op,
-          `the history has two tool calls with the id '${callId}': give each call its own id`,
-        )
-      calls.add(callId)
-    }
-  }
+  const messages = withOwnIds(history, op, repairs)
+  const calls = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ callId }) => callId)))
 
   const results = new Map<string, ToolMessage>()
   const firstAnswer = messages.findIndex((message) => message.role === 'assistant')
@@ -75,6 +67,42 @@ export function pairHistory(
     }
   }
   return { messages: paired, repairs }
+}
+
+/** Some providers count their calls anew in each round: `call_0` and its result, and later `call_0` again. */
+function withOwnIds(messages: readonly Message[], op: string, repairs: string[]): readonly Message[] {
+  /** By the id as it was handed in: what it is called now, and whether that call has its result. */
+  const known = new Map<string, { callId: string; answered: boolean }>()
+  const taken = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ callId }) => callId)))
+
+  function open(id: string): string {
+    const before = known.get(id)
+    if (before && !before.answered)
+      throw invalidInput(op, `the history has two tool calls with the id '${id}': give each call its own id`)
+    let callId = id
+    for (let count = 2; before && taken.has(callId); count++) callId = `${id}_${count}`
+    if (before) repairs.push(`renamed the second call '${id}' to '${callId}'`)
+    taken.add(callId)
+    known.set(id, { callId, answered: false })
+    return callId
+  }
+
+  return messages.map((message) => {
+    if (message.role === 'assistant' && message.content.some((part) => part.type === 'tool-call')) {
+      const content = message.content.map((part) => {
+        if (part.type !== 'tool-call') return part
+        const callId = open(part.callId)
+        return callId === part.callId ? part : { ...part, callId }
+      })
+      return content.every((part, index) => part === message.content[index])
+        ? message
+        : { ...message, content }
+    }
+    const call = message.role === 'tool' ? known.get(message.callId) : undefined
+    if (!call || message.role !== 'tool') return message
+    call.answered = true
+    return call.callId === message.callId ? message : { ...message, callId: call.callId }
+  })
 }
 
 /** The first place where calls and results do not match one to one, as a sentence; undefined if all is well. */
