@@ -102,8 +102,10 @@ export type {
   HookCall,
   JsonSchema,
   Partially,
+  Pending,
   RepeatLimits,
   Replacement,
+  Resumed,
   Schema,
   Tool,
   ToolContent,
@@ -111,4 +113,4 @@ export type {
   ToolOptions,
   Verdict,
 } from './tools/index.ts'
-export { tool, toolContent } from './tools/index.ts'
+export { pending, tool, toolContent } from './tools/index.ts'

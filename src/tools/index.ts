@@ -12,6 +12,7 @@ export {
   someText,
   wholeNumber,
 } from './option-table.ts'
+export type { Pending } from './pending.ts'
 export { pending } from './pending.ts'
 export type { BeforeCall, HookCall, Verdict } from './prepare.ts'
 export { prepareCall } from './prepare.ts'
