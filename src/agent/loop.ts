@@ -51,7 +51,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   let generation: Generation | undefined
   let answer: unknown
   /** Those of the current round. */
-  let tools: ReadonlyMap<string, Tool> = byName(options.tools)
+  let roundTools: ReadonlyMap<string, Tool> = byName(options.tools)
   const ended = Promise.withResolvers<{ error?: MillraceError; value?: unknown }>()
 
   /** Events from before this run: the state is folded from them, and so is what the guard against circles knows. */
@@ -178,7 +178,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     const told = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
     // A model chosen for one round alone has no fallback.
     const chosen = told.model === modelRetries.model ? modelRetries : retries([told.model], options.retry)
-    tools = byName(told.tools)
+    roundTools = byName(told.tools)
     runtime.roundOver()
     generation = undefined
     emit({ type: 'round-start', round: told.round, model: chosen.model.id })
@@ -220,7 +220,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       state,
       emit,
       runtime,
-      tools,
+      tools: roundTools,
       refusal: refusal(),
       overTheLimit,
     })
@@ -268,18 +268,18 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       (known) => !known.result && !runtime.knows(known.call.callId) && !known.waiting,
     )
     if (untaken.length === 0) return
-    tools = byName((await plan(state.round, state.history)).tools)
+    roundTools = byName((await plan(state.round, state.history)).tools)
     if (stopping.signal.aborted) return
     const order = [...state.calls.keys()]
     for (const { call, attempts, input, requests, decisions, relayed } of untaken) {
       const reason = refusal() ?? overTheLimit(order.indexOf(call.callId))
-      if (attempts > 0 && tools.get(call.name)?.repeat !== 'safe')
+      if (attempts > 0 && roundTools.get(call.name)?.repeat !== 'safe')
         runtime.refuse(call, unknownFate, 'unknown')
       else if (reason) runtime.refuse(call, reason, 'blocked')
       else
         runtime.submit({
           call,
-          tools,
+          tools: roundTools,
           attempt: attempts + 1,
           decision: decisions.get(call.callId),
           ranWith: input ?? requests.get(call.callId)?.input,
@@ -348,7 +348,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     log,
     state,
     get tools() {
-      return tools
+      return roundTools
     },
     ended: ended.promise,
     steer(message) {
