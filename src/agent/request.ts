@@ -92,7 +92,7 @@ export function toRequest<Context>(
       description,
       inputSchema,
     })),
-    ...(plan.toolChoice && { toolChoice: plan.toolChoice }),
+    ...(tools && plan.toolChoice && { toolChoice: plan.toolChoice }),
     ...(output && structuredOutput && { output }),
     settings: plan.settings,
   }

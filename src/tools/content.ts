@@ -39,13 +39,15 @@ export function toParts(value: unknown): readonly ToolResultPart[] {
   }
 }
 
-/** False for what JSON.stringify would quietly make nothing of: a Map, an Error, a stream, a function; or too much: bytes. */
+/** False for what JSON.stringify would quietly make nothing of, as of a Map, an Error or a function; or too much, as of bytes. */
 function hasJson(value: unknown): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return true
+  if (ArrayBuffer.isView(value) || Symbol.asyncIterator in value) return false
+  if ('toJSON' in value) return true
+  if (value instanceof Error) return false
   const prototype = Object.getPrototypeOf(value)
-  if (prototype === Object.prototype || prototype === null) return true
-  return !ArrayBuffer.isView(value) && Object.keys(value).length > 0
+  return prototype === Object.prototype || prototype === null || Object.keys(value).length > 0
 }
 
 function describe(value: unknown): string {

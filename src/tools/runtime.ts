@@ -287,7 +287,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       const ms = clock.now() - ticket.startedAt
       const replaced = await afterCall(
         { callId, runId, name, input: structuredClone(input), context },
-        { output, isError, ms },
+        { output: structuredClone(output), isError, ms },
       )
       if (!replaced) return result
       if (!isObject(replaced) || !('output' in replaced))
