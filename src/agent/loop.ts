@@ -1,5 +1,12 @@
 import type { ApprovalEvent, JsonObject, Message, Outcome, RunEvent, UserMessage } from '../protocol/index.ts'
-import { MillraceError, PROTOCOL_VERSION, sleep, toJson, toMillraceError } from '../protocol/index.ts'
+import {
+  checkUsage,
+  MillraceError,
+  PROTOCOL_VERSION,
+  sleep,
+  toJson,
+  toMillraceError,
+} from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
@@ -241,7 +248,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     chosen.succeeded()
     log.settle()
     const cutOff = round.closeCutOff(done)
-    const { finish, usage, metadata } = done
+    const { finish, metadata } = done
+    const usage = done.usage && checkUsage(done.usage)
     const timings = elapsed()
     const tellingMs = timings.ms - (timings.firstEventMs ?? 0)
     const tokens = usage?.outputTokens

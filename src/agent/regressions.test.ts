@@ -343,6 +343,7 @@ describe('a model that does not keep to the protocol', () => {
     }
     const run = agent({ model: rawModel(() => saying({ ...done, usage })) }).stream('go')
     expect((await run.result).usage).toEqual({ ...noUsage, cacheWriteTokens: 3 })
+    expect(of(await collect(run), 'round-end')[0]?.usage).toEqual({ cacheWriteTokens: 3 })
   })
 
   test('and throws what only looks like our error ends the run like any other', async () => {

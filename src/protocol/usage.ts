@@ -18,14 +18,20 @@ export const noUsage: Usage = {
   cacheWriteTokens: 0,
 }
 
-/** What a model reports may be missing, or nonsense: that counts as nothing. */
 export function addUsage(a: Usage, b: Partial<Usage>): Usage {
-  const sum = (key: keyof Usage) => a[key] + (Number.isFinite(b[key]) ? Number(b[key]) : 0)
   return {
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    reasoningTokens: sum('reasoningTokens'),
-    cacheReadTokens: sum('cacheReadTokens'),
-    cacheWriteTokens: sum('cacheWriteTokens'),
+    inputTokens: a.inputTokens + (b.inputTokens ?? 0),
+    outputTokens: a.outputTokens + (b.outputTokens ?? 0),
+    reasoningTokens: a.reasoningTokens + (b.reasoningTokens ?? 0),
+    cacheReadTokens: a.cacheReadTokens + (b.cacheReadTokens ?? 0),
+    cacheWriteTokens: a.cacheWriteTokens + (b.cacheWriteTokens ?? 0),
   }
+}
+
+/** What a model reports, without what is no count of tokens. */
+export function checkUsage(reported: Partial<Usage>): Partial<Usage> {
+  const counts = Object.entries(reported).filter(
+    ([key, count]) => Object.hasOwn(noUsage, key) && Number.isFinite(count) && count >= 0,
+  )
+  return Object.fromEntries(counts)
 }
