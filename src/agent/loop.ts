@@ -279,9 +279,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     roundTools = byName((await plan(state.round, state.history)).tools)
     if (stopping.signal.aborted) return
     const order = [...state.calls.keys()]
-    for (const { call, attempts, input, requests, decisions, relayed } of untaken) {
+    for (const { call, attempts, inFlight, input, requests, decisions, relayed } of untaken) {
       const reason = refusal() ?? overTheLimit(order.indexOf(call.callId))
-      if (attempts > 0 && roundTools.get(call.name)?.repeat !== 'safe')
+      if (inFlight && roundTools.get(call.name)?.repeat !== 'safe')
         runtime.refuse(call, unknownFate, 'unknown')
       else if (reason) runtime.refuse(call, reason, 'blocked')
       else

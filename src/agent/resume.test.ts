@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { RunEvent } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
-import { tool } from '../tools/index.ts'
+import { pending, tool } from '../tools/index.ts'
 import { collect, echo, of, pairs, typesOf } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
@@ -418,6 +418,43 @@ describe('an agent as a tool', () => {
     expect(refunds[0]?.key).toMatch(/:call_2$/)
     expect(of(more, 'tool-start')).toMatchObject([{ callId: 'call_1', attempt: 2 }])
     expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
+  })
+
+  test("a tool of one's own can run an agent that asks, with what asTool is made of", async () => {
+    refunds.length = 0
+    const inner = clerk()
+    const hand = tool({
+      name: 'hand',
+      description: 'Hands it to the clerk',
+      input: z.object({}),
+      run: async (_, { relay, resumed, signal }) => {
+        const run = resumed
+          ? inner.resume(resumed.events, { signal, decisions: resumed.decisions })
+          : inner.stream('refund me', { signal })
+        for await (const event of run) relay(event)
+        const { outcome, approvals, text } = await run.result
+        return outcome === 'suspended' ? pending(approvals) : text
+      },
+    })
+    const first = agent({ model: scriptedModel(script.tool('hand', {}, 'Done.')), tools: [hand] }).stream(
+      'go',
+    )
+    expect((await first.result).approvals).toMatchObject([{ callId: 'call_1/call_2' }])
+    // It stopped to ask, it was not cut off: going on needs no leave to repeat.
+    const second = first.resume({ callId: 'call_1/call_2', approved: true })
+    expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
+    expect(refunds).toHaveLength(1)
+  })
+
+  test('waiting for nothing is refused, and told as a failure of the tool', async () => {
+    const idle = tool({
+      name: 'idle',
+      description: 'Waits for nothing',
+      input: z.object({}),
+      run: () => pending([]),
+    })
+    const run = agent({ model: scriptedModel(script.tool('idle', {}, 'Done.')), tools: [idle] }).stream('go')
+    expect(pairs(await run.result)[0]?.[1]).toMatch(/nothing to wait for/)
   })
 
   test('cut off anywhere, it goes on where it stood and repeats nothing', async () => {

@@ -21,6 +21,8 @@ interface CallState {
   readonly call: ToolCallEvent
   /** How often it has begun to run. */
   attempts: number
+  /** It has begun to run and neither ended nor stopped to ask a person. */
+  inFlight: boolean
   /** What it ran with, if not what the model wrote. */
   input?: JsonObject
   /**
@@ -132,6 +134,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.calls.set(event.callId, {
         call: event,
         attempts: 0,
+        inFlight: false,
         requests: new Map(),
         decisions: new Map(),
         waiting: false,
@@ -157,6 +160,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'tool-start':
       return change(state, event.callId, (call) => {
         call.attempts = event.attempt
+        call.inFlight = true
         call.waiting = false
         if (event.input) call.input = event.input
       })
@@ -177,6 +181,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'approval-request':
       return change(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
+        call.inFlight = false
         call.waiting = true
       })
     case 'approval':
@@ -194,6 +199,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
 }
 
 function change(state: RunState, callId: string, alter: (call: CallState) => void) {
+  // `call_1/call_7` is the affair of `call_1`, which runs a sub-agent.
   const [own = ''] = callId.split('/', 1)
   const call = state.calls.get(own)
   if (call) alter(call)

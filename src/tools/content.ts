@@ -1,4 +1,4 @@
-import type { ToolResultPart } from '../protocol/index.ts'
+import type { InputImagePart, ToolResultPart } from '../protocol/index.ts'
 import { checkMessages, messageOf, toJson } from '../protocol/index.ts'
 
 const brand = Symbol.for('millrace.content')
@@ -8,10 +8,8 @@ export interface ToolContent {
   readonly [brand]: readonly unknown[]
 }
 
-type InputPart =
-  | Exclude<ToolResultPart, { type: 'image' }>
-  | { readonly type: 'image'; readonly url: string }
-  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
+/** As in the protocol, with bytes where that has base64. */
+type InputPart = Exclude<ToolResultPart, { type: 'image' }> | InputImagePart
 
 /** Lets a tool answer with images or several parts: `return toolContent([{ type: 'image', data, mediaType: 'image/png' }])`. */
 export function toolContent(parts: readonly InputPart[]): ToolContent {

@@ -1,4 +1,5 @@
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
+import { invalidInput } from '../protocol/index.ts'
 
 const brand = Symbol('millrace.pending')
 
@@ -7,7 +8,10 @@ export interface Pending {
   readonly [brand]: readonly ApprovalRequestEvent[]
 }
 
+/** `requests` are the `approvals` of the run inside. Throws if there are none: nobody could ever answer. */
 export function pending(requests: readonly ApprovalRequestEvent[]): Pending {
+  if (requests.length === 0)
+    throw invalidInput('pending', 'there is nothing to wait for: pass the approvals of a suspended run')
   return { [brand]: requests }
 }
 

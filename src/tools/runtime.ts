@@ -95,12 +95,7 @@ interface Ticket {
 }
 
 type Ready = Extract<Prepared, { type: 'ready' }>
-type Result = {
-  output: readonly ToolResultPart[]
-  isError: boolean
-  status: CallStatus
-  note?: string | undefined
-}
+type Result = { output: readonly ToolResultPart[]; isError: boolean; status: CallStatus }
 
 const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
@@ -284,7 +279,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const { callId, name } = ticket.order.call
     const { output, isError } = result
     try {
-      const ms = clock.now() - ticket.startedAt
+      const ms = (ticket.endedAt ?? clock.now()) - ticket.startedAt
       const replaced = await afterCall(
         { callId, runId, name, input: structuredClone(input), context },
         { output: structuredClone(output), isError, ms },

@@ -32,7 +32,7 @@ export type InferInput<S extends Schema> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<S>
   : InferValue<S>
 
-/** `message` names the place and what is wrong there, in words for a model. */
+/** Each issue names the place and what is wrong there, in words for a model. */
 type Checked<Value = unknown> =
   | { readonly value: Value; readonly issues?: undefined }
   | { readonly issues: readonly string[] }
@@ -134,7 +134,7 @@ async function jsonSchemaChecker(jsonSchema: JsonObject): Promise<(value: unknow
       const told = leaves.length > 0 ? leaves : errors
       return { issues: told.map((error) => place(segments(error.instanceLocation), wording(error))) }
     } catch (error) {
-      return { issues: [`the tool's JSON Schema cannot be used: ${messageOf(error)}`] }
+      return { issues: [`the JSON Schema cannot be used: ${messageOf(error)}`] }
     }
   }
 }
