@@ -50,6 +50,8 @@ export type {
   PartEndEvent,
   PartialJson,
   ProviderData,
+  ProviderToolEvent,
+  ProviderToolPart,
   ReasoningEvent,
   ReasoningPart,
   RoundEndEvent,

@@ -58,8 +58,15 @@ function checkUserMessage({ content }: UserMessage, { op, model }: { op: string;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
   const says = parts.some((part) => part.type !== 'text' || part.text.trim() !== '')
   if (!says) throw invalidInput(op, 'the input is empty: a user message needs text, an image or a file')
-  if (!model.capabilities.images && parts.some((part) => part.type === 'image'))
-    throw invalidInput(op, `the model '${model.id}' takes no images: leave them out, or use another model`)
+  for (const [type, taken] of [
+    ['image', model.capabilities.images],
+    ['file', model.capabilities.files],
+  ] as const)
+    if (!taken && parts.some((part) => part.type === type))
+      throw invalidInput(
+        op,
+        `the model '${model.id}' takes no ${type}s: leave them out, or use another model`,
+      )
 }
 
 /** The state of a run that is to go on. Throws `invalid_input` on what is not the log of one, or one that is over. */

@@ -1,28 +1,34 @@
-import type { Clock, Model, ModelSettings, RunEvent, ToolChoice } from '../protocol/index.ts'
-import { invalidInput, isObject, kindOf, systemClock } from '../protocol/index.ts'
+import type { Clock, Model, ModelSettings, OptionTable, RunEvent, ToolChoice } from '../protocol/index.ts'
+import {
+  aFunction,
+  anObject,
+  anything,
+  checkOptions,
+  duration,
+  invalidInput,
+  isObject,
+  kindOf,
+  MillraceError,
+  mergeSettings,
+  oneOf,
+  settingsProblem,
+  someText,
+  systemClock,
+  wholeNumber,
+  yesOrNo,
+} from '../protocol/index.ts'
 import type {
   AfterCall,
   BeforeCall,
   CompiledSchema,
   InferInput,
   InferValue,
-  OptionTable,
   RepeatLimits,
   Schema,
   Tool,
 } from '../tools/index.ts'
-import {
-  aFunction,
-  anObject,
-  anything,
-  checkOptions,
-  compileSchema,
-  duration,
-  oneOf,
-  someText,
-  wholeNumber,
-} from '../tools/index.ts'
-import { modelProblem, settingsProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
+import { compileSchema } from '../tools/index.ts'
+import { modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
 
@@ -31,6 +37,8 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly name?: string | undefined
   /** The model, or a list: each next one is tried when those before it have failed. */
   readonly model: Model | readonly Model[]
+  /** Refuses a model that gives its whole answer at once, with `streaming_not_supported`. */
+  readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
   readonly tools?: readonly Tool<Context>[] | undefined
   /** How many rounds may run tools; there is one more generation than that. */
@@ -119,6 +127,7 @@ export type DraftOf<Output extends Schema | undefined> = Output extends Schema
 const agentTable: OptionTable<AgentOptions> = {
   name: someText,
   model: (value) => (Array.isArray(value) ? value.length === 0 && 'is an empty list' : modelProblem(value)),
+  requireStreaming: yesOrNo,
   system: (value) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`,
   tools: toolsProblem,
   maxRounds: wholeNumber(0),
@@ -174,12 +183,9 @@ export function checkAgentOptions<Context>(
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
   checkOptions({ ...options, model: options.model ?? null }, agentTable, { op, what: 'the agent option' })
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
-  const models = Array.isArray(options.model) ? options.model : [options.model]
-  for (const model of models) {
-    const problem = modelProblem(model)
-    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
-  }
+  const models = unfold(Array.isArray(options.model) ? options.model : [options.model], op)
   const [first] = models as [Model]
+  if (options.requireStreaming) checkStreaming(models, op)
   const tools = options.tools ?? []
   if (tools.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
@@ -225,11 +231,30 @@ export function mergeRunOptions<Context>(
   return {
     ...agent,
     context: run.context as Context,
-    settings: run.settings ? { ...agent.settings, ...run.settings } : agent.settings,
+    settings: run.settings ? mergeSettings(agent.settings, run.settings) : agent.settings,
     toolChoice: run.toolChoice ?? agent.toolChoice,
     maxRounds: run.maxRounds ?? agent.maxRounds,
     runMs: run.runMs ?? agent.runMs,
   }
+}
+
+/** The models in the order in which they are tried: one that stands for a list is replaced by it. */
+function unfold(models: readonly Model[], op: string): Model[] {
+  return models.flatMap((model) => {
+    const problem = modelProblem(model)
+    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
+    return model.models ? unfold(model.models, op) : [model]
+  })
+}
+
+function checkStreaming(models: readonly Model[], op: string) {
+  for (const { id, capabilities } of models)
+    if (!capabilities.streaming)
+      throw new MillraceError({
+        op,
+        code: 'streaming_not_supported',
+        message: `the model '${id}' gives its answer in one piece, and requireStreaming is set: use one that streams`,
+      })
 }
 
 /** A choice of what is not there would only come back as the provider's 400. */

@@ -4,19 +4,22 @@ import type {
   Model,
   ModelRequest,
   ModelSettings,
+  OptionTable,
   ToolChoice,
 } from '../protocol/index.ts'
 import {
+  anObject,
   checkMessages,
+  checkOptions,
   findUnpaired,
   invalidInput,
   isMillraceError,
   kindOf,
   MillraceError,
   messageOf,
+  someText,
 } from '../protocol/index.ts'
-import type { OptionTable, Tool } from '../tools/index.ts'
-import { anObject, checkOptions, someText } from '../tools/index.ts'
+import type { Tool } from '../tools/index.ts'
 import { modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 
 /** One round as `prepareRound` sees it before the request is sent. */
@@ -76,21 +79,22 @@ export function toRequest<Context>(
   model: Model,
   output: JsonObject | undefined,
 ): ModelRequest {
-  const { images, tools, structuredOutput } = model.capabilities
+  const { tools, structuredOutput } = model.capabilities
   const system = [plan.system, output && !structuredOutput ? askForJson(output) : undefined]
     .filter(Boolean)
     .join('\n\n')
-  const messages = images ? plan.messages : plan.messages.map(withoutImages)
+  const messages = plan.messages.map((message) => withoutMedia(message, model))
   const unpaired = findUnpaired(messages)
   if (unpaired)
     throw invalidInput('model.stream', `the messages of round ${plan.round} cannot be sent: ${unpaired}`)
   return {
     messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
     // A fallback that takes no tools answers without.
-    tools: (tools ? plan.tools : []).map(({ name, description, inputSchema }) => ({
+    tools: (tools ? plan.tools : []).map(({ name, description, inputSchema, strict }) => ({
       name,
       description,
       inputSchema,
+      ...(strict !== undefined && { strict }),
     })),
     ...(tools && plan.toolChoice && { toolChoice: plan.toolChoice }),
     ...(output && structuredOutput && { output }),
@@ -103,13 +107,19 @@ function askForJson(schema: JsonObject): string {
 }
 
 /** For a fallback that cannot see what the first model could, and for tools that answer with pictures. */
-function withoutImages(message: Message): Message {
+function withoutMedia(message: Message, { capabilities }: Model): Message {
   if (message.role !== 'user' && message.role !== 'tool') return message
-  if (typeof message.content === 'string' || !message.content.some((part) => part.type === 'image'))
-    return message
-  const note = { type: 'text', text: '[an image was left out: this model takes none]' } as const
-  return {
-    ...message,
-    content: message.content.map((part) => (part.type === 'image' ? note : part)),
-  } as Message
+  if (typeof message.content === 'string') return message
+  const unseen = (part: { readonly type: string }) =>
+    (part.type === 'image' && !capabilities.images) || (part.type === 'file' && !capabilities.files)
+  if (!message.content.some(unseen)) return message
+  const content = message.content.map((part) =>
+    unseen(part)
+      ? ({
+          type: 'text',
+          text: `[${part.type === 'image' ? 'an image' : 'a file'} was left out: this model takes none]`,
+        } as const)
+      : part,
+  )
+  return { ...message, content } as Message
 }

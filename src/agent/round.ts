@@ -111,6 +111,7 @@ export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }
           if (event.text) show(event)
           return
         case 'part-end':
+        case 'provider-tool':
           return show(event)
         case 'tool-input-start': {
           if (typeof event.callId !== 'string') throw misbehaved('began a call without an id')

@@ -117,6 +117,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'text':
     case 'reasoning':
     case 'part-end':
+    case 'provider-tool':
       return state.draft.push(event)
     case 'tool-input-start':
       state.callIds.add(event.callId)

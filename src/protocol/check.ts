@@ -34,7 +34,7 @@ type Fail = (path: string, problem: string) => never
 const partTypes: Record<Message['role'], readonly string[]> = {
   system: [],
   user: ['text', 'image', 'file'],
-  assistant: ['text', 'reasoning', 'tool-call'],
+  assistant: ['text', 'reasoning', 'tool-call', 'provider-tool'],
   tool: ['text', 'json', 'image'],
 }
 
@@ -159,6 +159,16 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
         ...opaque,
       }
     }
+    case 'provider-tool':
+      return {
+        type: 'provider-tool',
+        callId: text(part, 'callId', at, fail),
+        name: text(part, 'name', at, fail),
+        ...(part.input !== undefined && { input: json(part.input, `${at}.input`, fail) }),
+        ...(part.output !== undefined && { output: json(part.output, `${at}.output`, fail) }),
+        ...(part.isError === true && { isError: true }),
+        opaque: checkOpaque(part.opaque, `${at}.opaque`, fail),
+      }
     default:
       return checkMedia(part, at, fail)
   }

@@ -61,6 +61,14 @@ export function assistantDraft(): AssistantDraft {
             ...(opaque && { opaque }),
           }
           parts.push(call)
+          return
+        }
+        case 'provider-tool': {
+          const { opaque } = event
+          // Without it there is nothing to give back: only a sign of life for those who watch.
+          if (!opaque) return
+          close()
+          parts.push({ ...event, opaque })
         }
       }
     },

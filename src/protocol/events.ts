@@ -47,6 +47,20 @@ export interface ToolCallEvent {
   readonly opaque?: ProviderData
 }
 
+/**
+ * A tool that the provider runs on its own side (a web search, a sandbox, …), told as it goes: that it was begun, with which
+ * input, what came of it. There is nothing to run here. Whatever has `opaque` goes back to the provider next time.
+ */
+export interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
 /** Why a generation ended. `other` is a reason of the provider that has no counterpart here. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
 
@@ -70,6 +84,7 @@ export type ModelEvent =
   | ToolInputStartEvent
   | ToolInputEvent
   | ToolCallEvent
+  | ProviderToolEvent
   | DoneEvent
 
 /** First event of a run. `input` is the conversation so far, checked and repaired. */

@@ -3,6 +3,7 @@ export type { InputFilePart, InputImagePart, InputMessage, InputUserMessage, Tra
 export { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 export type { Clock } from './clock.ts'
 export { sleep, systemClock } from './clock.ts'
+export { closest } from './closest.ts'
 export type { AssistantDraft } from './draft.ts'
 export { assistantDraft, foldMessage } from './draft.ts'
 export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
@@ -17,6 +18,7 @@ export type {
   ModelEvent,
   Outcome,
   PartEndEvent,
+  ProviderToolEvent,
   ReasoningEvent,
   RoundEndEvent,
   RoundFinish,
@@ -45,6 +47,7 @@ export type {
   JsonPart,
   Message,
   ProviderData,
+  ProviderToolPart,
   ReasoningPart,
   SystemMessage,
   TextPart,
@@ -56,8 +59,21 @@ export type {
 } from './messages.ts'
 export { PROTOCOL_VERSION, textOf, toolCallsOf } from './messages.ts'
 export type { Model, ModelCapabilities, ModelRequest, ModelSettings, ToolChoice, ToolSpec } from './model.ts'
+export type { OptionTable, Problem } from './option-table.ts'
+export {
+  aFunction,
+  anObject,
+  anything,
+  checkOptions,
+  duration,
+  oneOf,
+  someText,
+  wholeNumber,
+  yesOrNo,
+} from './option-table.ts'
 export { findUnpaired, pairHistory } from './pairing.ts'
 export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
+export { mergeSettings, settingsProblem, settingsTable } from './settings.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'

@@ -45,13 +45,24 @@ export interface ToolCallPart {
   readonly opaque?: ProviderData
 }
 
+/** Something of a tool that the provider itself ran: what it was given, what came of it, or both. */
+export interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
 export interface JsonPart {
   readonly type: 'json'
   readonly value: JsonValue
 }
 
 export type UserPart = TextPart | ImagePart | FilePart
-export type AssistantPart = TextPart | ReasoningPart | ToolCallPart
+export type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 export type ToolResultPart = TextPart | JsonPart | ImagePart
 
 export interface SystemMessage {

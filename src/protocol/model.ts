@@ -7,11 +7,13 @@ export interface ToolSpec {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject
+  /** The provider must hold the model to the schema, where it can. */
+  readonly strict?: boolean
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** What most providers understand. Anything else goes through `extra`, which reaches the provider's request as it is. */
+/** What most providers understand; one that does not know a setting leaves it out. */
 export interface ModelSettings {
   readonly temperature?: number
   readonly topP?: number
@@ -20,7 +22,9 @@ export interface ModelSettings {
   readonly seed?: number
   readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high'
   readonly parallelToolCalls?: boolean
+  /** Fields of the provider's own request, sent as they are and over everything else that is set. */
   readonly extra?: JsonObject
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface ModelRequest {
@@ -37,6 +41,7 @@ export interface ModelRequest {
 export interface ModelCapabilities {
   readonly tools: boolean
   readonly images: boolean
+  readonly files: boolean
   readonly reasoning: boolean
   /** False if the whole answer arrives at once. */
   readonly streaming: boolean
@@ -58,5 +63,7 @@ export interface Model {
   readonly id: string
   readonly provider: string
   readonly capabilities: ModelCapabilities
+  /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
+  readonly models?: readonly Model[]
   stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>
 }

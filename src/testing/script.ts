@@ -1,10 +1,18 @@
-import type { ErrorFields, FinishReason, JsonObject, ProviderData, Usage } from '../protocol/index.ts'
+import type {
+  ErrorFields,
+  FinishReason,
+  JsonObject,
+  JsonValue,
+  ProviderData,
+  Usage,
+} from '../protocol/index.ts'
 
 /**
  * One thing a scripted model does, as data:
  * - `text`, `reasoning`: says it, in deltas; reasoning may carry what must go back to the provider
  * - `call`: writes a tool call; `raw` is what it writes instead of proper JSON, `cut` leaves the arguments unclosed, `id` is
  *   counted up if absent
+ * - `providerTool`: a tool that the provider itself runs, with what it was given and what came of it
  * - `pause`: waits so many milliseconds
  * - `error`: fails; `hang`: says nothing more until it is aborted; `end`: ends without a terminal event
  * - `usage`, `finish`: what stands in its last event. Without `finish` it is `tool-calls` after calls and else `stop`
@@ -18,6 +26,13 @@ export type ScriptStep =
       readonly raw?: string
       readonly cut?: boolean
       readonly id?: string
+      readonly opaque?: ProviderData
+    }
+  | {
+      readonly providerTool: string
+      readonly input?: JsonValue
+      readonly output?: JsonValue
+      readonly isError?: boolean
       readonly opaque?: ProviderData
     }
   | { readonly pause: number }

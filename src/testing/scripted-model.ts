@@ -47,6 +47,7 @@ export function scriptedModel(
     })
   const requests: ModelRequest[] = []
   let calls = 0
+  let providerCalls = 0
 
   function roundFor(request: ModelRequest, index: number): readonly ScriptStep[] {
     const round = typeof rounds === 'function' ? rounds(request, index) : rounds[index]
@@ -91,6 +92,9 @@ export function scriptedModel(
         if (step.cut) continue
         called = true
         yield toolCall({ callId, name, raw, ...(opaque && { opaque }) })
+      } else if ('providerTool' in step) {
+        const { providerTool: name, ...rest } = step
+        yield { type: 'provider-tool', callId: `provider_${++providerCalls}`, name, ...rest }
       } else if ('pause' in step) {
         await wait(step.pause)
       } else if ('error' in step) {
@@ -119,6 +123,7 @@ export function scriptedModel(
     capabilities: {
       tools: true,
       images: true,
+      files: true,
       reasoning: true,
       streaming: true,
       structuredOutput: true,

@@ -1,17 +1,6 @@
 export { isThenable } from './and-then.ts'
 export type { ToolContent } from './content.ts'
 export { toolContent } from './content.ts'
-export type { OptionTable, Problem } from './option-table.ts'
-export {
-  aFunction,
-  anObject,
-  anything,
-  checkOptions,
-  duration,
-  oneOf,
-  someText,
-  wholeNumber,
-} from './option-table.ts'
 export type { Pending } from './pending.ts'
 export { pending } from './pending.ts'
 export type { BeforeCall, HookCall, Verdict } from './prepare.ts'

@@ -1,7 +1,6 @@
 import type { CallStatus, JsonObject, ToolCallEvent } from '../protocol/index.ts'
-import { isObject, messageOf, toJson } from '../protocol/index.ts'
+import { closest, isObject, messageOf, toJson } from '../protocol/index.ts'
 import { andThen, isThenable } from './and-then.ts'
-import { closest } from './closest.ts'
 import type { Tool } from './tool.ts'
 
 /** A call as a hook sees it. */

@@ -1,17 +1,18 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { ApprovalEvent, JsonObject, RunEvent, ToolSpec } from '../protocol/index.ts'
-import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
-import type { OptionTable } from './option-table.ts'
+import type { ApprovalEvent, JsonObject, OptionTable, RunEvent, ToolSpec } from '../protocol/index.ts'
 import {
   aFunction,
   anything,
   checkOptions,
   duration,
+  invalidInput,
+  isObject,
+  kindOf,
   oneOf,
   someText,
   wholeNumber,
   yesOrNo,
-} from './option-table.ts'
+} from '../protocol/index.ts'
 import type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
 
@@ -84,6 +85,8 @@ export interface ToolOptions<S extends Schema, Context> {
         context: { readonly callId: string; readonly delta: string },
       ) => void)
     | undefined
+  /** Asks the provider to hold the model to the schema. Not every provider can, nor does every schema fit. */
+  readonly strict?: boolean | undefined
   /** How much of the result the model is shown; the agent's `maxResultChars` if absent. */
   readonly maxResultChars?: number | undefined
   /** Being called again and again with the same result is what this tool is for. */
@@ -132,6 +135,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     onInput,
     maxResultChars,
     polling,
+    strict,
   } = options
   const fail = (problem: string): never => {
     throw invalidInput(op, `tool ${JSON.stringify(name)}: ${problem}`)
@@ -148,6 +152,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     name,
     description,
     inputSchema: asObjectSchema(schema.jsonSchema, fail),
+    ...(strict !== undefined && { strict }),
     schema,
     run: run as Tool<Context>['run'],
     timeoutMs,
@@ -175,6 +180,7 @@ const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
   onInput: aFunction,
   maxResultChars: wholeNumber(1),
   polling: yesOrNo,
+  strict: yesOrNo,
 }
 
 /** Every provider wants an object at the top; a schema that leaves the type out means one. */

@@ -1,5 +1,6 @@
-import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 import { closest } from './closest.ts'
+import { invalidInput } from './errors.ts'
+import { isObject, kindOf, nameOf } from './json.ts'
 
 /** What is wrong with a value, as the rest of a sentence; nothing if it is fine. */
 export type Problem = string | false | undefined
