@@ -1,0 +1,137 @@
+import type {
+  AssistantPart,
+  FilePart,
+  ImagePart,
+  JsonObject,
+  Message,
+  ToolMessage,
+  UserPart,
+} from '../../protocol/index.ts'
+import { invalidInput, isObject } from '../../protocol/index.ts'
+import { callIds } from '../wire/call-ids.ts'
+import { asText, sourceOf } from '../wire/media.ts'
+
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: JsonObject[]
+}
+
+/** `tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`. */
+const ids = { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: (token: string) => `toolu_${token}` }
+
+/**
+ * A conversation as Messages takes it: the system prompt apart, results of tools in turns of the user, each turn one message. Text
+ * without a word in it is refused, and left out.
+ */
+export function anthropicMessages(
+  messages: readonly Message[],
+  provider: string,
+): { system: JsonObject[]; turns: Turn[] } {
+  const idOf = callIds(ids)
+  const system: JsonObject[] = []
+  const turns: Turn[] = []
+  const add = (role: Turn['role'], content: JsonObject[]) => {
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else if (content.length > 0) turns.push({ role, content })
+  }
+  for (const message of messages) {
+    switch (message.role) {
+      case 'system':
+        // One that stands further down can only be said by the user.
+        if (turns.length === 0) system.push(...text(message.content))
+        else add('user', text(message.content))
+        break
+      case 'user':
+        add('user', userBlocks(message.content, provider))
+        break
+      case 'assistant':
+        add(
+          'assistant',
+          message.content.flatMap((part) => assistantBlocks(part, idOf, provider)),
+        )
+        break
+      case 'tool':
+        add('user', [resultBlock(message, idOf)])
+    }
+  }
+  return { system, turns }
+}
+
+function text(words: string): JsonObject[] {
+  return words.trim() === '' ? [] : [{ type: 'text', text: words }]
+}
+
+function userBlocks(content: string | readonly UserPart[], provider: string): JsonObject[] {
+  if (typeof content === 'string') return text(content)
+  return content.flatMap((part) => {
+    if (part.type === 'text') return text(part.text)
+    return [part.type === 'image' ? image(part) : document(part, provider)]
+  })
+}
+
+function assistantBlocks(
+  part: AssistantPart,
+  idOf: (callId: string) => string,
+  provider: string,
+): JsonObject[] {
+  const own = part.opaque?.provider === provider && isObject(part.opaque.data) ? part.opaque.data : undefined
+  const data = own as JsonObject | undefined
+  switch (part.type) {
+    case 'text':
+      return text(part.text).map((block) => ({ ...block, ...data }))
+    case 'reasoning':
+      // Without its signature, or from elsewhere, it would be refused.
+      if (!data) return []
+      return [data.type === 'redacted_thinking' ? data : { type: 'thinking', thinking: part.text, ...data }]
+    case 'tool-call':
+      return [{ type: 'tool_use', id: idOf(part.callId), name: part.name, input: part.input, ...data }]
+    case 'provider-tool':
+      return data ? [data] : []
+  }
+}
+
+function resultBlock(
+  { callId, content, isError }: ToolMessage,
+  idOf: (callId: string) => string,
+): JsonObject {
+  const blocks = content.flatMap((part) => {
+    if (part.type === 'image') return [image(part)]
+    return text(part.type === 'text' ? part.text : JSON.stringify(part.value))
+  })
+  return {
+    type: 'tool_result',
+    tool_use_id: idOf(callId),
+    ...(blocks.length > 0 && { content: blocks }),
+    ...(isError && { is_error: true }),
+  }
+}
+
+function image(part: ImagePart | FilePart): JsonObject {
+  return { type: 'image', source: sourceBlock(part) }
+}
+
+function sourceBlock(part: ImagePart | FilePart): JsonObject {
+  const source = sourceOf(part)
+  return source.url === undefined
+    ? { type: 'base64', media_type: source.mediaType, data: source.data }
+    : { type: 'url', url: source.url }
+}
+
+function document(part: FilePart, provider: string): JsonObject {
+  const { mediaType, name } = part
+  if (mediaType.startsWith('image/')) return image(part)
+  const title = name === undefined ? {} : { title: name }
+  if (mediaType === 'application/pdf') return { type: 'document', source: sourceBlock(part), ...title }
+  const source = sourceOf(part)
+  if (source.url === undefined && (mediaType.startsWith('text/') || mediaType === 'application/json'))
+    return {
+      type: 'document',
+      source: { type: 'text', media_type: 'text/plain', data: asText(source.data) },
+      ...title,
+    }
+  throw invalidInput(
+    'model.stream',
+    `${provider} takes no file of type ${mediaType}${source.url === undefined ? '' : ' by its URL'}: only PDF, text with its data, and images`,
+  )
+}

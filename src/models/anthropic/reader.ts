@@ -1,0 +1,302 @@
+import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
+import { addUsage, isObject, MillraceError, noUsage, parseArguments, toolCall } from '../../protocol/index.ts'
+import { failureOf } from '../wire/failures.ts'
+import type { WireReader } from '../wire/stream.ts'
+import { parseFrame } from '../wire/stream.ts'
+import { messageUsage } from './usage.ts'
+
+type Fields = Record<string, unknown>
+
+/** A content block while it is being written. Those of kinds that are not known are kept too, to read over their deltas. */
+interface Block {
+  readonly type: string
+  readonly start: Fields
+  /** Text, thinking, or the JSON of an input. */
+  written: string
+  signature: string
+  readonly citations: JsonValue[]
+  closed: boolean
+}
+
+export interface AnthropicReader extends WireReader {
+  /** Set when the provider paused in the middle of its own tools: it goes on when it is sent what it has said so far. */
+  readonly paused: { readonly content: readonly JsonObject[]; readonly usage: Partial<Usage> } | undefined
+}
+
+export interface AnthropicReaderOptions {
+  readonly provider: string
+  readonly secrets?: readonly string[]
+  /** What was spent before a pause. */
+  readonly spent?: Usage
+}
+
+/** Reads the events of a Messages stream. */
+export function anthropicReader(
+  events: ModelEvent[],
+  { provider, secrets = [], spent = noUsage }: AnthropicReaderOptions,
+): AnthropicReader {
+  const blocks = new Map<number, Block>()
+  const metadata: Record<string, JsonValue> = {}
+  const usage = messageUsage()
+  let stopReason: string | undefined
+  /** A call with no input at all: either its tool takes none, or it was cut off. What comes next tells. */
+  let emptyCall: Block | undefined
+  /** The latest block was text, and its end has not been told: only another one behind it makes that worth telling. */
+  let afterText = false
+  let over = false
+  let paused: AnthropicReader['paused']
+
+  const opaque = (data: JsonValue) => ({ provider, data })
+
+  function readEvent(event: Fields) {
+    switch (event.type) {
+      case 'message_start':
+        // Some send it twice.
+        if (isObject(event.message)) readMessage(event.message)
+        return
+      case 'content_block_start':
+        if (isObject(event.content_block)) start(indexOf(event), event.content_block)
+        return
+      case 'content_block_delta':
+        if (isObject(event.delta)) readDelta(indexOf(event), event.delta)
+        return
+      case 'content_block_stop':
+        return stop(indexOf(event))
+      case 'message_delta':
+        return readMessageDelta(event)
+      case 'message_stop':
+        return finish()
+      case 'error':
+        throw failureOf({ provider, body: event, secrets })
+      // `ping`, Vertex's `vertex_event`, and whatever there will be.
+    }
+  }
+
+  function readMessage(message: Fields) {
+    if (typeof message.id === 'string') metadata.id = message.id
+    if (typeof message.model === 'string') metadata.model = message.model
+    usage.add(message.usage)
+  }
+
+  function start(index: number, block: Fields) {
+    // The same block once more is a wire that stutters.
+    if (blocks.has(index)) return
+    const type = String(block.type)
+    closeEmptyCall()
+    if (afterText && type === 'text') events.push({ type: 'part-end', part: 'text' })
+    afterText = false
+    const open: Block = { type, start: block, written: '', signature: '', citations: [], closed: false }
+    blocks.set(index, open)
+    if (type === 'text' && typeof block.text === 'string') say(open, block.text)
+    if (type === 'text' && Array.isArray(block.citations))
+      open.citations.push(...(block.citations as never[]))
+    if (type === 'thinking') {
+      if (typeof block.thinking === 'string') think(open, block.thinking)
+      if (typeof block.signature === 'string') open.signature = block.signature
+    }
+    if (type === 'tool_use')
+      events.push({ type: 'tool-input-start', callId: idOf(block), name: nameOf(block) })
+    if (isServerTool(type)) events.push({ type: 'provider-tool', callId: idOf(block), name: nameOf(block) })
+  }
+
+  function readDelta(index: number, delta: Fields) {
+    const block = blocks.get(index)
+    if (!block)
+      throw new MillraceError({
+        op: 'model.stream',
+        code: 'stream_error',
+        message: `${provider} sent a piece of block ${index}, which it had not begun: the stream is not in order`,
+      })
+    switch (delta.type) {
+      case 'text_delta':
+        if (typeof delta.text === 'string') say(block, delta.text)
+        return
+      case 'thinking_delta':
+        if (typeof delta.thinking === 'string') think(block, delta.thinking)
+        return
+      case 'signature_delta':
+        if (typeof delta.signature === 'string') block.signature += delta.signature
+        return
+      case 'citations_delta':
+        if (isObject(delta.citation)) block.citations.push(delta.citation as JsonObject)
+        return
+      case 'input_json_delta':
+        if (typeof delta.partial_json !== 'string' || delta.partial_json === '') return
+        block.written += delta.partial_json
+        if (block.type === 'tool_use')
+          events.push({ type: 'tool-input', callId: idOf(block.start), delta: delta.partial_json })
+    }
+  }
+
+  function say(block: Block, text: string) {
+    if (text === '' || block.type !== 'text') return
+    block.written += text
+    events.push({ type: 'text', text })
+  }
+
+  function think(block: Block, text: string) {
+    if (text === '' || block.type !== 'thinking') return
+    block.written += text
+    events.push({ type: 'reasoning', text })
+  }
+
+  function stop(index: number) {
+    const block = blocks.get(index)
+    if (!block || block.closed) return
+    block.closed = true
+    const { type, start: begun } = block
+    if (type === 'text') {
+      const { citations } = block
+      // Which words a citation belongs to is known by the block: it goes back as one.
+      if (citations.length > 0) events.push({ type: 'part-end', part: 'text', opaque: opaque({ citations }) })
+      else afterText = block.written !== ''
+    } else if (type === 'thinking') {
+      const { signature } = block
+      events.push({
+        type: 'part-end',
+        part: 'reasoning',
+        ...(signature !== '' && { opaque: opaque({ type, signature }) }),
+      })
+    } else if (type === 'redacted_thinking') {
+      events.push({
+        type: 'part-end',
+        part: 'reasoning',
+        opaque: opaque({ type, data: begun.data as JsonValue }),
+      })
+    } else if (type === 'tool_use') {
+      if (rawOf(block) === '') emptyCall = block
+      else closeCall(block)
+    } else if (isServerTool(type)) {
+      events.push({
+        type: 'provider-tool',
+        callId: idOf(begun),
+        name: nameOf(begun),
+        input: parseArguments(rawOf(block)).input,
+        opaque: opaque(whole(block)),
+      })
+    } else if (typeof begun.tool_use_id === 'string' && type.endsWith('_tool_result')) {
+      events.push({
+        type: 'provider-tool',
+        callId: begun.tool_use_id,
+        name: type.slice(0, -'_tool_result'.length),
+        output: (begun.content ?? null) as JsonValue,
+        ...(isFailed(begun) && { isError: true }),
+        opaque: opaque(begun as JsonObject),
+      })
+    }
+  }
+
+  function closeEmptyCall() {
+    if (!emptyCall) return
+    const block = emptyCall
+    emptyCall = undefined
+    closeCall(block)
+  }
+
+  function closeCall(block: Block) {
+    const { type, id, name, input, ...rest } = block.start
+    events.push(
+      toolCall({
+        callId: idOf(block.start),
+        name: nameOf(block.start),
+        raw: rawOf(block),
+        // `caller`, when the call was made by code that the provider runs.
+        opaque: Object.keys(rest).length > 0 ? opaque(rest as JsonObject) : undefined,
+      }),
+    )
+  }
+
+  function readMessageDelta(event: Fields) {
+    usage.add(event.usage)
+    if (!isObject(event.delta)) return
+    const { stop_reason: reason, stop_sequence: sequence, stop_details: details } = event.delta
+    if (typeof reason === 'string') stopReason = reason
+    if (typeof sequence === 'string') metadata.stopSequence = sequence
+    if (isObject(details)) metadata.stopDetails = details as JsonObject
+    // Cut off before its first character, a call would look like one without arguments.
+    if (finishes[stopReason ?? ''] !== 'length') closeEmptyCall()
+  }
+
+  function finish() {
+    over = true
+    if (stopReason === undefined) closeEmptyCall()
+    const counted = usage.total
+    if (stopReason === 'pause_turn') {
+      const content = [...blocks.values()].filter(({ closed }) => closed).map(whole)
+      paused = { content, usage: counted ?? {} }
+      return
+    }
+    const reason = stopReason === undefined ? 'other' : (finishes[stopReason] ?? 'other')
+    events.push({
+      type: 'done',
+      finish: reason,
+      ...(counted && { usage: spent === noUsage ? counted : addUsage(spent, counted) }),
+      metadata: { ...metadata, ...(reason === 'other' && stopReason && { finishReason: stopReason }) },
+    })
+  }
+
+  return {
+    read(data, event) {
+      if (data === '') return
+      const value = parseFrame(data, provider)
+      if (!isObject(value)) return
+      // Where the data does not say what it is, the event's name does.
+      readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
+    },
+    end() {
+      // `message_stop` alone is the end.
+    },
+    get over() {
+      return over
+    },
+    get paused() {
+      return paused
+    },
+  }
+}
+
+const finishes: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool-calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'refusal',
+}
+
+/** `server_tool_use`, `mcp_tool_use`: the provider runs it. */
+function isServerTool(type: string): boolean {
+  return type !== 'tool_use' && type.endsWith('_tool_use')
+}
+
+/** The result of a server's tool says it in one of two ways. */
+function isFailed({ is_error: failed, content }: Fields): boolean {
+  return failed === true || (isObject(content) && String(content.type).endsWith('_error'))
+}
+
+/** A block as it must come back. */
+function whole(block: Block): JsonObject {
+  const { type, start, written, signature, citations } = block
+  const begun = start as JsonObject
+  if (type === 'text') return { type, text: written, ...(citations.length > 0 && { citations }) }
+  if (type === 'thinking') return { type, thinking: written, signature }
+  return type.endsWith('tool_use') ? { ...begun, input: parseArguments(rawOf(block)).input } : begun
+}
+
+/** What was written of an input, or what stood in the start of its block already. */
+function rawOf({ written, start }: Block): string {
+  if (written !== '') return written
+  return isObject(start.input) && Object.keys(start.input).length > 0 ? JSON.stringify(start.input) : ''
+}
+
+function indexOf({ index }: Fields): number {
+  return typeof index === 'number' ? index : 0
+}
+
+function idOf({ id }: Fields): string {
+  return typeof id === 'string' ? id : ''
+}
+
+function nameOf({ name }: Fields): string {
+  return typeof name === 'string' ? name : ''
+}

@@ -1,0 +1,84 @@
+import type { JsonValue, Model } from '../../protocol/index.ts'
+import { oneOf } from '../../protocol/index.ts'
+import type { HttpModelOptions } from '../wire/http-model.ts'
+import { baseUrlOf, checkHttpOptions, httpModel } from '../wire/http-model.ts'
+import { streamEvents } from '../wire/stream.ts'
+import { dialectOf } from './dialects.ts'
+import { chatReader } from './reader.ts'
+import type { SendReasoning } from './request.ts'
+import { chatBody } from './request.ts'
+
+/** What Chat Completions knows besides; anything else a server knows may stand here too. */
+export interface ChatExtra {
+  readonly frequency_penalty?: number
+  readonly presence_penalty?: number
+  readonly logit_bias?: Readonly<Record<string, number>>
+  readonly logprobs?: boolean
+  readonly top_logprobs?: number
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly prompt_cache_key?: string
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority'
+  readonly store?: boolean
+  readonly user?: string
+  readonly verbosity?: 'low' | 'medium' | 'high'
+  readonly [field: string]: JsonValue | undefined
+}
+
+export interface OpenAIChatOptions extends HttpModelOptions<ChatExtra> {
+  /**
+   * Which of its own reasoning a provider gets back: by default that of messages with calls, as DeepSeek and Moonshot demand;
+   * older reasoning models refuse any.
+   */
+  readonly sendReasoning?: SendReasoning | undefined
+}
+
+/**
+ * A model over OpenAI's Chat Completions, at OpenAI or wherever `baseURL` leads: Azure, Ollama, vLLM, LM Studio, llama.cpp, Groq,
+ * DeepSeek, Mistral, xAI, Alibaba, Moonshot, OpenRouter, Gemini's compatible endpoint, … Throws `invalid_input` on bad options.
+ */
+export function openaiChat(model: string, options: OpenAIChatOptions = {}): Model {
+  const op = 'openaiChat'
+  checkHttpOptions(options, op, { sendReasoning: oneOf('calls', 'always', 'never') })
+  const baseURL = baseUrlOf(options, { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' })
+  const dialect = dialectOf(baseURL)
+  const http = httpModel(
+    {
+      op,
+      id: model,
+      provider: dialect.provider,
+      baseURL,
+      path: '/chat/completions',
+      keyName: dialect.keyName,
+      needsKey: dialect.needsKey,
+      keyHeaders: (key) =>
+        dialect.keyHeader === 'api-key' ? { 'api-key': key } : { authorization: `Bearer ${key}` },
+      capabilities: {
+        tools: true,
+        images: true,
+        files: true,
+        reasoning: true,
+        streaming: true,
+        structuredOutput: true,
+      },
+    },
+    options as HttpModelOptions,
+  )
+  const { provider, id, capabilities } = http
+  const { sendReasoning = 'calls' } = options
+  return {
+    id,
+    provider,
+    capabilities,
+    stream(request, { signal }) {
+      const settings = http.settings(request.settings)
+      const tools = new Set(request.tools.map(({ name }) => name))
+      return streamEvents({
+        async prepare() {
+          const body = chatBody(request, { model, provider, dialect, settings, sendReasoning })
+          return http.call(body, { settings, signal })
+        },
+        open: (events, { secrets }) => chatReader(events, { provider, tools, secrets }),
+      })
+    },
+  }
+}

@@ -1,0 +1,225 @@
+import type { FinishReason, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
+import { isObject, MillraceError } from '../../protocol/index.ts'
+import { failureOf } from '../wire/failures.ts'
+import type { WireReader } from '../wire/stream.ts'
+import { parseFrame } from '../wire/stream.ts'
+import type { Fragment } from './call-joiner.ts'
+import { callJoiner } from './call-joiner.ts'
+import { mergeDetails } from './reasoning-details.ts'
+import { readUsage } from './usage.ts'
+
+type Fields = Record<string, unknown>
+
+export interface ChatReaderOptions {
+  readonly provider: string
+  /** The names of the tools in the request: what a name in pieces must come to. */
+  readonly tools: ReadonlySet<string>
+  readonly secrets?: readonly string[]
+}
+
+/** Reads a stream of `chat.completion.chunk`s, from OpenAI and from everybody who speaks like it. */
+export function chatReader(
+  events: ModelEvent[],
+  { provider, tools, secrets = [] }: ChatReaderOptions,
+): WireReader {
+  const calls = callJoiner(events, { provider, tools })
+  let finish: FinishReason | undefined
+  let rawFinish: string | undefined
+  let refused = false
+  let usage: Partial<Usage> | undefined
+  let id: string | undefined
+  let model: string | undefined
+  let over = false
+  /** The field in which reasoning comes, while it does: it goes back in the same. */
+  let reasoningField: string | undefined
+  let details: Fields[] = []
+
+  function readChunk(chunk: Fields) {
+    if (isFailure(chunk)) throw failureOf({ provider, body: chunk, secrets })
+    if (typeof chunk.type === 'string' && chunk.type.startsWith('response.'))
+      throw new MillraceError({
+        op: 'model.stream',
+        code: 'llm_error',
+        message: `${provider} speaks the Responses API at this address: use openai() instead of openaiChat()`,
+      })
+    if (typeof chunk.id === 'string' && chunk.id) id = chunk.id
+    if (typeof chunk.model === 'string' && chunk.model) model = chunk.model
+    readUsageOf(chunk)
+    if (!Array.isArray(chunk.choices)) return
+    // With several choices, only the first is ours. Azure's prompt filter and the usage come in a chunk without any.
+    const choice = chunk.choices.find((one: unknown) => isObject(one) && (one.index ?? 0) === 0)
+    if (choice) readChoice(choice)
+  }
+
+  /** Groq has it in `x_groq`, Moonshot inside the choice. */
+  function readUsageOf({ usage: own, x_groq: groq }: Fields) {
+    const reported = isObject(own) ? own : isObject(groq) && isObject(groq.usage) ? groq.usage : undefined
+    if (reported) usage = readUsage(reported)
+  }
+
+  function readChoice(choice: Fields) {
+    if (isObject(choice.error)) throw failureOf({ provider, body: { error: choice.error }, secrets })
+    readUsageOf(choice)
+    // A server that does not really stream sends the whole message once.
+    const delta = isObject(choice.delta)
+      ? choice.delta
+      : isObject(choice.message)
+        ? choice.message
+        : undefined
+    if (delta) readDelta(delta)
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') end(choice.finish_reason)
+  }
+
+  function readDelta(delta: Fields) {
+    readReasoning(delta)
+    if (typeof delta.content === 'string') say(delta.content)
+    else if (Array.isArray(delta.content)) readContent(delta.content)
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+      refused = true
+      say(delta.refusal)
+    }
+    const fragments = fragmentsOf(delta)
+    if (fragments.length === 0) return
+    endReasoning()
+    calls.add(fragments)
+  }
+
+  function readReasoning(delta: Fields) {
+    if (Array.isArray(delta.reasoning_details)) details = mergeDetails(details, delta.reasoning_details)
+    // DeepSeek, xAI, Alibaba, Moonshot, vLLM of old; then Groq, OpenRouter, Ollama, vLLM. Some send both, with the same words.
+    for (const field of ['reasoning_content', 'reasoning']) {
+      const text = delta[field]
+      if (typeof text === 'string' && text !== '') return think(text, field)
+    }
+  }
+
+  /** Mistral: `[{"type":"thinking","thinking":[{"type":"text","text":"…"}]},{"type":"text","text":"…"}]`. */
+  function readContent(parts: readonly unknown[]) {
+    for (const part of parts) {
+      if (typeof part === 'string') say(part)
+      if (!isObject(part)) continue
+      if (typeof part.text === 'string') say(part.text)
+      if (typeof part.thinking === 'string') think(part.thinking, 'thinking')
+      if (Array.isArray(part.thinking))
+        for (const piece of part.thinking)
+          if (isObject(piece) && typeof piece.text === 'string') think(piece.text, 'thinking')
+    }
+  }
+
+  function say(text: string) {
+    if (text === '') return
+    endReasoning()
+    events.push({ type: 'text', text })
+  }
+
+  function think(text: string, field: string) {
+    if (text === '') return
+    reasoningField = field
+    events.push({ type: 'reasoning', text })
+  }
+
+  function endReasoning() {
+    if (reasoningField === undefined && details.length === 0) return
+    const data: JsonValue = {
+      field: reasoningField ?? 'reasoning_details',
+      ...(details.length > 0 && { details: details as never }),
+    }
+    events.push({ type: 'part-end', part: 'reasoning', opaque: { provider, data } })
+    reasoningField = undefined
+    details = []
+  }
+
+  function end(reason: string) {
+    rawFinish = reason
+    finish = finishes[reason.toLowerCase()] ?? 'other'
+    // Cut off by a limit or a filter, what stands there of a call is not all of it.
+    if (finish !== 'length' && finish !== 'content-filter') calls.closeAll()
+  }
+
+  function finishUp() {
+    if (over) return
+    endReasoning()
+    if (finish === undefined) {
+      finish = 'stop'
+      calls.closeAll()
+    }
+    over = true
+    // `stop`, `eos`, `tool_call`, `null`: whatever is said beside complete calls, they are what it ended for.
+    const called = calls.called && (finish === 'stop' || finish === 'other')
+    const told = refused ? 'refusal' : called ? 'tool-calls' : finish
+    events.push({
+      type: 'done',
+      finish: told,
+      ...(usage && { usage }),
+      metadata: {
+        ...(id !== undefined && { id }),
+        ...(model !== undefined && { model }),
+        ...(told === 'other' && rawFinish !== undefined && { finishReason: rawFinish }),
+      },
+    })
+  }
+
+  return {
+    read(data, event) {
+      const text = data.trim()
+      if (text === '[DONE]') return finishUp()
+      if (text === '') return
+      if (event === 'error') throw failureOf({ provider, body: text, secrets })
+      const chunk = parseFrame(text, provider)
+      if (isObject(chunk)) readChunk(chunk)
+    },
+    end() {
+      // Not everybody says `[DONE]`, but without a reason it is not known to be all.
+      if (finish !== undefined) finishUp()
+    },
+    get over() {
+      return over
+    },
+  }
+}
+
+const finishes: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_calls: 'tool-calls',
+  tool_call: 'tool-calls',
+  tool_use: 'tool-calls',
+  function_call: 'tool-calls',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  content_filter: 'content-filter',
+  safety: 'content-filter',
+  refusal: 'refusal',
+}
+
+/** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */
+function isFailure(chunk: Fields): boolean {
+  if (isObject(chunk.error) || (typeof chunk.error === 'string' && chunk.error !== '')) return true
+  if (chunk.object === 'error' || chunk.type === 'error') return true
+  return chunk.choices === undefined && typeof chunk.message === 'string' && chunk.code !== undefined
+}
+
+function fragmentsOf(delta: Fields): Fragment[] {
+  const { tool_calls: list, function_call: old } = delta
+  const fragments = Array.isArray(list) ? list.filter(isObject).map(fragmentOf) : []
+  // The form before there were several calls: `"function_call":{"name":"…","arguments":"…"}`.
+  return isObject(old) ? [...fragments, fragmentOf({ index: 0, function: old })] : fragments
+}
+
+function fragmentOf(call: Fields): Fragment {
+  const body = isObject(call.function) ? call.function : {}
+  const { arguments: written } = body
+  return {
+    index: typeof call.index === 'number' ? call.index : undefined,
+    id: typeof call.id === 'string' ? call.id : '',
+    name: typeof body.name === 'string' ? body.name : '',
+    // Some write the arguments as an object instead of a string of JSON, others `null`.
+    text: typeof written === 'string' ? written : isObject(written) ? JSON.stringify(written) : '',
+    // Gemini 3 refuses a call that comes back without its thought signature.
+    ...(isObject(call.extra_content) && { data: { extra_content: call.extra_content as never } }),
+  }
+}

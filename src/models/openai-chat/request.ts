@@ -1,0 +1,195 @@
+import type {
+  AssistantMessage,
+  FilePart,
+  ImagePart,
+  JsonObject,
+  JsonValue,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ReasoningPart,
+  ToolMessage,
+  UserPart,
+} from '../../protocol/index.ts'
+import { invalidInput, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
+import { bodyOf, resultText } from '../wire/body.ts'
+import { callIds } from '../wire/call-ids.ts'
+import { asText, asUrl, sourceOf } from '../wire/media.ts'
+import { fitsStrict } from '../wire/strict.ts'
+import type { Dialect } from './dialects.ts'
+
+/** Which reasoning goes back to its provider: that of messages with calls, of all, or none. */
+export type SendReasoning = 'calls' | 'always' | 'never'
+
+export interface ChatRequestOptions {
+  readonly model: string
+  readonly provider: string
+  readonly dialect: Dialect
+  readonly settings: ModelSettings
+  readonly sendReasoning: SendReasoning
+}
+
+/** The body of a request to Chat Completions. */
+export function chatBody(
+  { messages, tools, toolChoice, output }: ModelRequest,
+  { model, provider, dialect, settings, sendReasoning }: ChatRequestOptions,
+): JsonObject {
+  const { temperature, topP, maxOutputTokens, stop, seed, reasoning, parallelToolCalls, extra } = settings
+  const called = tools.length > 0
+  return bodyOf(
+    {
+      model,
+      messages: chatMessages(messages, { provider, dialect, sendReasoning }),
+      stream: true,
+      stream_options: dialect.asksForUsage ? { include_usage: true } : undefined,
+      tools: tools.map(({ name, description, inputSchema, strict }) => ({
+        type: 'function',
+        function: { name, description, parameters: inputSchema, ...(strict !== undefined && { strict }) },
+      })),
+      tool_choice: !called
+        ? undefined
+        : typeof toolChoice === 'object'
+          ? { type: 'function', function: { name: toolChoice.name } }
+          : toolChoice,
+      parallel_tool_calls: called ? parallelToolCalls : undefined,
+      temperature,
+      top_p: topP,
+      [dialect.maxTokens]: maxOutputTokens,
+      stop: stop ? [...stop] : undefined,
+      seed,
+      ...(reasoning && dialect.reasoning(reasoning)),
+      response_format: output && {
+        type: 'json_schema',
+        json_schema: { name: 'answer', schema: output, ...(fitsStrict(output) && { strict: true }) },
+      },
+    },
+    extra,
+  )
+}
+
+interface MessageOptions {
+  readonly provider: string
+  readonly dialect: Dialect
+  readonly sendReasoning: SendReasoning
+}
+
+function chatMessages(messages: readonly Message[], options: MessageOptions): JsonValue[] {
+  const idOf = callIds(options.dialect.ids)
+  const told: JsonValue[] = []
+  /** Pictures of tool results: a `tool` message takes words only, so they follow in a message of the user. */
+  let pictures: JsonValue[] = []
+  const showPictures = () => {
+    if (pictures.length > 0) told.push({ role: 'user', content: pictures })
+    pictures = []
+  }
+  for (const message of messages) {
+    if (message.role !== 'tool') showPictures()
+    switch (message.role) {
+      case 'system':
+        told.push({ role: 'system', content: message.content })
+        break
+      case 'user':
+        told.push({ role: 'user', content: userContent(message.content, options) })
+        break
+      case 'assistant':
+        told.push(...assistantMessage(message, idOf, options))
+        break
+      case 'tool':
+        told.push({
+          role: 'tool',
+          tool_call_id: idOf(message.callId),
+          content: resultText(message.content, '[the image follows]'),
+        })
+        pictures.push(...picturesOf(message))
+    }
+  }
+  showPictures()
+  return told
+}
+
+function userContent(content: string | readonly UserPart[], options: MessageOptions): JsonValue {
+  if (typeof content === 'string') return content
+  return content.map((part): JsonValue => {
+    if (part.type === 'text') return { type: 'text', text: part.text }
+    return part.type === 'image' ? picture(part) : file(part, options)
+  })
+}
+
+function picture(part: ImagePart): JsonValue {
+  return { type: 'image_url', image_url: { url: asUrl(part) } }
+}
+
+function file(part: FilePart, { provider, dialect }: MessageOptions): JsonValue {
+  const source = sourceOf(part)
+  if (part.mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url: asUrl(part) } }
+  if (source.url === undefined) {
+    if (part.mediaType.startsWith('text/') || part.mediaType === 'application/json')
+      return { type: 'text', text: `${part.name ? `${part.name}:\n` : ''}${asText(source.data)}` }
+    const audio = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(part.mediaType)?.[1]
+    if (audio)
+      return {
+        type: 'input_audio',
+        input_audio: { data: source.data, format: audio === 'mpeg' ? 'mp3' : audio },
+      }
+    if (dialect.files)
+      return { type: 'file', file: { filename: part.name ?? 'file', file_data: asUrl(part) } }
+  }
+  throw invalidInput(
+    'model.stream',
+    `${provider} takes no file of type ${part.mediaType} ${source.url === undefined ? 'over Chat Completions' : 'by its URL: hand in its data'}`,
+  )
+}
+
+function assistantMessage(
+  message: AssistantMessage,
+  idOf: (callId: string) => string,
+  { provider, sendReasoning }: MessageOptions,
+): JsonValue[] {
+  const text = textOf(message)
+  const calls = toolCallsOf(message).map(({ callId, name, input, opaque }) => ({
+    id: idOf(callId),
+    type: 'function',
+    // Never what could not be parsed: servers read the arguments of old calls too, and refuse the whole conversation.
+    function: { name, arguments: JSON.stringify(input) },
+    ...(opaque?.provider === provider && isObject(opaque.data) && (opaque.data as JsonObject)),
+  }))
+  const back = sendReasoning === 'always' || (sendReasoning === 'calls' && calls.length > 0)
+  const reasoning = back ? reasoningFields(message, provider) : {}
+  if (!text && calls.length === 0) return []
+  const { thinking, ...fields } = reasoning
+  const content = thinking
+    ? [
+        { type: 'thinking', thinking: [{ type: 'text', text: thinking }] },
+        ...(text ? [{ type: 'text', text }] : []),
+      ]
+    : text || null
+  return [{ role: 'assistant', content, ...fields, ...(calls.length > 0 && { tool_calls: calls }) }]
+}
+
+/** Reasoning in the field in which it came. DeepSeek and Moonshot refuse a call that comes back without it. */
+function reasoningFields(message: AssistantMessage, provider: string): Record<string, JsonValue> {
+  const fields: Record<string, JsonValue> = {}
+  for (const part of message.content) {
+    if (part.type !== 'reasoning') continue
+    const { field, details } = cameAs(part, provider)
+    if (details !== undefined) fields.reasoning_details = details
+    if (field !== undefined && field !== 'reasoning_details')
+      fields[field] = `${fields[field] ?? ''}${part.text}`
+  }
+  return fields
+}
+
+function cameAs({ opaque }: ReasoningPart, provider: string): { field?: string; details?: JsonValue } {
+  if (opaque?.provider !== provider || !isObject(opaque.data)) return {}
+  const { field, details } = opaque.data
+  return {
+    ...(typeof field === 'string' && { field }),
+    ...(details !== undefined && { details: details as JsonValue }),
+  }
+}
+
+function picturesOf({ name, content }: ToolMessage): JsonValue[] {
+  const images = content.filter((part) => part.type === 'image')
+  if (images.length === 0) return []
+  return [{ type: 'text', text: `The image that ${name} gave:` }, ...images.map(picture)]
+}

@@ -1,0 +1,80 @@
+import type { JsonObject, JsonValue, Model } from '../../protocol/index.ts'
+import { dialectOf } from '../openai-chat/dialects.ts'
+import type { HttpModelOptions } from '../wire/http-model.ts'
+import { baseUrlOf, checkHttpOptions, httpModel } from '../wire/http-model.ts'
+import { streamEvents } from '../wire/stream.ts'
+import { responsesReader } from './reader.ts'
+import { responsesBody } from './request.ts'
+
+/** What Responses knows besides; anything else may stand here too. `tools` are added to the agent's own. */
+export interface ResponsesExtra {
+  readonly include?: readonly string[]
+  readonly max_tool_calls?: number
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly prompt_cache_key?: string
+  readonly prompt_cache_retention?: string
+  readonly reasoning?: { readonly effort?: string; readonly summary?: 'auto' | 'concise' | 'detailed' | null }
+  readonly safety_identifier?: string
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'priority'
+  /** Keeps the answers with the provider; by default nothing is kept there. */
+  readonly store?: boolean
+  readonly text?: { readonly verbosity?: 'low' | 'medium' | 'high' }
+  /** Tools that the provider runs, or that it declares in its own way: `{ type: 'web_search' }`, `{ type: 'local_shell' }`. */
+  readonly tools?: readonly JsonObject[]
+  readonly truncation?: 'auto' | 'disabled'
+  readonly [field: string]: JsonValue | undefined
+}
+
+export interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {}
+
+/** A model over OpenAI's Responses API, at OpenAI or wherever `baseURL` leads. Throws `invalid_input` on bad options. */
+export function openai(model: string, options: OpenAIOptions = {}): Model {
+  const op = 'openai'
+  checkHttpOptions(options, op, {})
+  const baseURL = baseUrlOf(options, { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' })
+  const dialect = dialectOf(baseURL)
+  const http = httpModel(
+    {
+      op,
+      id: model,
+      provider: dialect.provider,
+      baseURL,
+      path: '/responses',
+      keyName: dialect.keyName,
+      needsKey: dialect.needsKey,
+      keyHeaders: (key) =>
+        dialect.keyHeader === 'api-key' ? { 'api-key': key } : { authorization: `Bearer ${key}` },
+      capabilities: {
+        tools: true,
+        images: true,
+        files: true,
+        reasoning: reasons(model),
+        streaming: true,
+        structuredOutput: true,
+      },
+    },
+    options as HttpModelOptions,
+  )
+  const { provider, id, capabilities } = http
+  return {
+    id,
+    provider,
+    capabilities,
+    stream(request, { signal }) {
+      const settings = http.settings(request.settings)
+      return streamEvents({
+        async prepare() {
+          const body = responsesBody(request, { model, provider, settings, reasons: capabilities.reasoning })
+          return http.call(body, { settings, signal })
+        },
+        open: (events, { secrets }) => responsesReader(events, { provider, secrets }),
+      })
+    },
+  }
+}
+
+/** By its name: GPT-3.5 and GPT-4 do not, nor do the `chat` models; the o-series and everything since GPT-5 does. */
+function reasons(model: string): boolean {
+  const name = String(model).replace(/^.*\//, '')
+  return /^(o\d|gpt-([5-9]|\d\d)|gpt-oss|codex|computer-use)/.test(name) && !/^gpt-5(\.\d)?-chat/.test(name)
+}

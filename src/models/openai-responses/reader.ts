@@ -1,0 +1,302 @@
+import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
+import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
+import { failureOf } from '../wire/failures.ts'
+import type { WireReader } from '../wire/stream.ts'
+import { parseFrame } from '../wire/stream.ts'
+import { callOf, type ItemCall, isProviderTool, providerTool } from './items.ts'
+
+type Fields = Record<string, unknown>
+
+/** An item of the output while it is being written. */
+interface Item {
+  readonly type: string
+  /** As it was when it was added. */
+  readonly start: Fields
+  /** Text or arguments that have been told. */
+  written: string
+  /** The part of a reasoning summary that is being told. */
+  summary: number | undefined
+  /** Set when it was told that a call has begun. */
+  callId: string | undefined
+  closed: boolean
+}
+
+export interface ResponsesReaderOptions {
+  readonly provider: string
+  readonly secrets?: readonly string[]
+}
+
+/** Reads the events of a Responses stream. Items are known by their `output_index`: GitHub Copilot changes their ids all the time. */
+export function responsesReader(
+  events: ModelEvent[],
+  { provider, secrets = [] }: ResponsesReaderOptions,
+): WireReader {
+  const items = new Map<number, Item>()
+  const metadata: Record<string, JsonValue> = {}
+  let refused = false
+  let called = false
+  let over = false
+  let latest = ''
+  let sequence = -1
+  /** The latest item was a message whose end was not told. */
+  let afterMessage = false
+
+  const opaque = (data: JsonValue) => ({ provider, data })
+
+  function readEvent(event: Fields) {
+    switch (event.type) {
+      case 'response.created':
+      case 'response.in_progress':
+        return readMetadata(event.response)
+      case 'response.output_item.added':
+        if (isObject(event.item)) add(indexOf(event), event.item)
+        return
+      case 'response.output_item.done':
+        if (isObject(event.item)) finishItem(indexOf(event), event.item)
+        return
+      case 'response.output_text.delta':
+        return say(itemOf(event, 'message'), event.delta)
+      case 'response.output_text.done':
+        // Not everybody streams the text.
+        if (itemOf(event, 'message').written === '') say(itemOf(event, 'message'), event.text)
+        return
+      case 'response.refusal.delta':
+        refused = true
+        return say(itemOf(event, 'message'), event.delta)
+      case 'response.reasoning_summary_text.delta':
+        return think(itemOf(event, 'reasoning'), event.delta, event.summary_index)
+      case 'response.reasoning_text.delta':
+        return think(itemOf(event, 'reasoning'), event.delta, event.content_index)
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return readArguments(event)
+      case 'response.function_call_arguments.done':
+        return closeEarly(event)
+      case 'response.completed':
+        return complete(event.response)
+      case 'response.incomplete':
+        return cutShort(event.response)
+      case 'response.failed':
+        throw failureOf({ provider, body: errorIn(event.response), secrets })
+      case 'error':
+        throw failureOf({ provider, body: isObject(event.error) ? { error: event.error } : event, secrets })
+      // Parts begun and done, searches in progress, annotations, and whatever there will be.
+    }
+  }
+
+  function readMetadata(response: unknown) {
+    if (!isObject(response)) return
+    if (typeof response.id === 'string') metadata.id = response.id
+    if (typeof response.model === 'string') metadata.model = response.model
+    if (typeof response.service_tier === 'string') metadata.serviceTier = response.service_tier
+  }
+
+  function add(index: number, start: Fields): Item {
+    const known = items.get(index)
+    if (known) return known
+    const type = String(start.type)
+    // Two messages in a row are two: what belongs to the second must not be taken for the first's.
+    if (type === 'message' && afterMessage) events.push({ type: 'part-end', part: 'text' })
+    afterMessage = false
+    const item: Item = { type, start, written: '', summary: undefined, callId: undefined, closed: false }
+    items.set(index, item)
+    beginCall(item, callOf(start))
+    if (isProviderTool(type)) events.push(providerTool(start))
+    return item
+  }
+
+  function itemOf(event: Fields, type: string): Item {
+    return items.get(indexOf(event)) ?? add(indexOf(event), { type })
+  }
+
+  function say(item: Item, text: unknown) {
+    if (typeof text !== 'string' || text === '') return
+    item.written += text
+    events.push({ type: 'text', text })
+  }
+
+  function think(item: Item, text: unknown, part: unknown) {
+    if (typeof text !== 'string' || text === '') return
+    const next = typeof part === 'number' ? part : 0
+    // The parts of a summary are paragraphs.
+    const gap = item.summary !== undefined && item.summary !== next ? '\n\n' : ''
+    item.summary = next
+    item.written += text
+    events.push({ type: 'reasoning', text: gap + text })
+  }
+
+  function readArguments(event: Fields) {
+    const item = items.get(indexOf(event))
+    if (!item) throw disorder(`arguments of item ${indexOf(event)}, which it had not begun`)
+    if (item.closed || typeof event.delta !== 'string' || event.delta === '') return
+    item.written += event.delta
+    // What a custom tool is given is text; its arguments are told when they are known to be whole.
+    if (item.callId !== undefined && item.type === 'function_call')
+      events.push({ type: 'tool-input', callId: item.callId, delta: event.delta })
+  }
+
+  function beginCall(item: Item, call: ItemCall | undefined) {
+    if (!call || item.callId !== undefined || call.name === '') return
+    item.callId = call.callId
+    events.push({ type: 'tool-input-start', callId: call.callId, name: call.name })
+  }
+
+  /** Some servers never send `output_item.done`. */
+  function closeEarly(event: Fields) {
+    const item = items.get(indexOf(event))
+    if (item?.type !== 'function_call' || item.callId === undefined) return
+    const written =
+      typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : item.written
+    closeCall(item, { ...item.start, arguments: written })
+  }
+
+  function closeCall(item: Item, whole: Fields) {
+    const call = callOf(whole)
+    if (!call || item.closed) return
+    item.closed = true
+    called = true
+    const told = item.callId !== undefined && item.type === 'function_call' ? item.written : ''
+    beginCall(item, call)
+    const { callId = call.callId } = item
+    const raw = call.raw === '' ? item.written : call.raw
+    // Not everybody streams the arguments.
+    if (raw.startsWith(told) && raw.length > told.length)
+      events.push({ type: 'tool-input', callId, delta: raw.slice(told.length) })
+    events.push(
+      toolCall({
+        callId,
+        name: call.name,
+        raw,
+        opaque: call.data === undefined ? undefined : opaque(call.data),
+      }),
+    )
+  }
+
+  function finishItem(index: number, whole: Fields) {
+    const item = add(index, whole)
+    if (item.closed) return
+    if (callOf(whole)) {
+      // Cut off by the limit of tokens, it is not closed.
+      if (whole.status !== 'incomplete') closeCall(item, whole)
+      return
+    }
+    item.closed = true
+    const { type } = item
+    if (type === 'message') finishMessage(item, whole)
+    else if (type === 'reasoning') finishReasoning(item, whole)
+    else if (isProviderTool(type))
+      events.push({ ...providerTool(whole), opaque: opaque(whole as JsonObject) })
+  }
+
+  function finishMessage(item: Item, { content, phase }: Fields) {
+    if (item.written === '' && Array.isArray(content))
+      for (const part of content) if (isObject(part)) say(item, part.text ?? part.refusal)
+    // Whether it was a remark on the way or the answer: models do worse when that does not come back.
+    if (typeof phase === 'string') events.push({ type: 'part-end', part: 'text', opaque: opaque({ phase }) })
+    else afterMessage = item.written !== ''
+  }
+
+  function finishReasoning(item: Item, whole: Fields) {
+    if (item.written === '') {
+      const parts = [whole.summary, whole.content].find((list) => Array.isArray(list) && list.length > 0)
+      if (Array.isArray(parts))
+        for (const [at, part] of parts.entries()) if (isObject(part)) think(item, part.text, at)
+    }
+    const { status, ...rest } = whole
+    events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(rest as JsonObject) })
+  }
+
+  function complete(response: unknown) {
+    const { output } = isObject(response) ? response : {}
+    const whole = Array.isArray(output) ? output.filter(isObject) : []
+    // A server that does not really stream has everything here and nothing before it.
+    if (items.size === 0) for (const [index, item] of whole.entries()) finishItem(index, item)
+    // Of the others, only calls that were begun and never closed are looked for: their lists are not always the whole.
+    for (const item of items.values()) {
+      const found = item.callId && !item.closed && whole.find((one) => callOf(one)?.callId === item.callId)
+      if (found) closeCall(item, found)
+    }
+    done(refused ? 'refusal' : called ? 'tool-calls' : 'stop', response)
+  }
+
+  function cutShort(response: unknown) {
+    const details =
+      isObject(response) && isObject(response.incomplete_details) ? response.incomplete_details : {}
+    const { reason } = details
+    if (typeof reason === 'string') metadata.finishReason = reason
+    done(
+      reason === 'content_filter' ? 'content-filter' : reason === 'max_output_tokens' ? 'length' : 'other',
+      response,
+    )
+  }
+
+  function done(finish: FinishReason, response: unknown) {
+    over = true
+    readMetadata(response)
+    const usage = isObject(response) ? readUsage(response.usage) : undefined
+    events.push({ type: 'done', finish, ...(usage && { usage }), metadata })
+  }
+
+  /** The same event once more is a wire that stutters; one that should have come before the last is a wire that cannot be read. */
+  function isRepeated(data: string, number: unknown): boolean {
+    if (typeof number !== 'number') return false
+    if (number === sequence && data === latest) return true
+    if (number === sequence - 1) throw disorder(`event ${number} after event ${sequence}`)
+    sequence = number
+    latest = data
+    return false
+  }
+
+  function disorder(what: string): MillraceError {
+    return new MillraceError({
+      op: 'model.stream',
+      code: 'stream_error',
+      message: `${provider} sent ${what}: the stream is not in order`,
+    })
+  }
+
+  return {
+    read(data, event) {
+      if (data === '' || data === '[DONE]') return
+      const value = parseFrame(data, provider)
+      if (!isObject(value) || isRepeated(data, value.sequence_number)) return
+      if (value.object === 'chat.completion.chunk')
+        throw new MillraceError({
+          op: 'model.stream',
+          code: 'llm_error',
+          message: `${provider} speaks Chat Completions at this address: use openaiChat() instead of openai()`,
+        })
+      if (value.type === undefined && isObject(value.error))
+        throw failureOf({ provider, body: value, secrets })
+      readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
+    },
+    end() {
+      // `response.completed` and its kind alone are the end.
+    },
+    get over() {
+      return over
+    },
+  }
+}
+
+function indexOf({ output_index: index }: Fields): number {
+  return typeof index === 'number' ? index : 0
+}
+
+function errorIn(response: unknown): unknown {
+  return isObject(response) && isObject(response.error) ? { error: response.error } : response
+}
+
+function readUsage(usage: unknown): Partial<Usage> | undefined {
+  if (!isObject(usage)) return undefined
+  const input = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {}
+  const output = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
+  const counts = {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    reasoningTokens: output.reasoning_tokens,
+    cacheReadTokens: input.cached_tokens,
+    cacheWriteTokens: input.cache_write_tokens,
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => typeof count === 'number'))
+}

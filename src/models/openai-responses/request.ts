@@ -1,0 +1,229 @@
+import type {
+  AssistantPart,
+  FilePart,
+  ImagePart,
+  JsonObject,
+  JsonValue,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ToolCallPart,
+  ToolMessage,
+  UserPart,
+} from '../../protocol/index.ts'
+import { isObject, toolCallsOf } from '../../protocol/index.ts'
+import { bodyOf, resultText } from '../wire/body.ts'
+import { callIds } from '../wire/call-ids.ts'
+import { asUrl, sourceOf } from '../wire/media.ts'
+import { fitsStrict } from '../wire/strict.ts'
+
+export interface ResponsesRequestOptions {
+  readonly model: string
+  readonly provider: string
+  readonly settings: ModelSettings
+  /** Whether the model reasons: others refuse to be asked for it. */
+  readonly reasons: boolean
+}
+
+/** The body of a request to Responses. Nothing is stored with the provider unless `extra.store` says so: the conversation is ours. */
+export function responsesBody(
+  { messages, tools, toolChoice, output }: ModelRequest,
+  { model, provider, settings, reasons }: ResponsesRequestOptions,
+): JsonObject {
+  const { temperature, topP, maxOutputTokens, reasoning, parallelToolCalls, extra } = settings
+  const [first, ...rest] = messages
+  const instructions = first?.role === 'system' ? first.content : undefined
+  const stored = extra?.store === true
+  const own = nativeTools(extra)
+  const functions = tools.filter(({ name }) => !own.has(name))
+  const called = tools.length > 0
+  const quiet = !reasons || reasoning === 'none'
+  const format = output && {
+    type: 'json_schema',
+    name: 'answer',
+    schema: output,
+    strict: fitsStrict(output),
+  }
+  return bodyOf(
+    {
+      model,
+      instructions,
+      input: inputItems(instructions === undefined ? messages : rest, { provider, stored }),
+      stream: true,
+      store: false,
+      include: reasons && !stored ? ['reasoning.encrypted_content'] : undefined,
+      tools: functions.map(({ name, description, inputSchema, strict }) => ({
+        type: 'function',
+        name,
+        description,
+        parameters: inputSchema,
+        strict: strict ?? false,
+      })),
+      tool_choice: !called
+        ? undefined
+        : typeof toolChoice === 'object'
+          ? { type: 'function', name: toolChoice.name }
+          : toolChoice,
+      parallel_tool_calls: called ? parallelToolCalls : undefined,
+      // Refused while it reasons.
+      temperature: quiet ? temperature : undefined,
+      top_p: quiet ? topP : undefined,
+      max_output_tokens: maxOutputTokens,
+      reasoning: reasons ? { summary: 'auto', ...(reasoning && { effort: reasoning }) } : undefined,
+    },
+    {
+      ...extra,
+      ...((format || extra?.text !== undefined) && { text: { ...(format && { format }), ...text } }),
+    },
+  )
+}
+
+/** A field of which part is ours and part the caller's. */
+function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): JsonObject {
+  const theirs = extra?.[name]
+  const both = { ...ours, ...(isObject(theirs) && (theirs as JsonObject)) }
+  return Object.keys(both).length > 0 ? { [name]: both } : {}
+}
+
+/**
+ * Names of tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
+ * their name, the provider's shells as `shell`, its patches as `apply_patch`.
+ */
+function nativeTools(extra: JsonObject | undefined): Set<string> {
+  const declared = Array.isArray(extra?.tools) ? extra.tools : []
+  const names = declared.map((tool: unknown) => {
+    if (!isObject(tool)) return ''
+    if (tool.type === 'local_shell' || tool.type === 'shell') return 'shell'
+    return tool.type === 'custom' ? String(tool.name) : String(tool.type)
+  })
+  return new Set(names)
+}
+
+interface ItemOptions {
+  readonly provider: string
+  /** The provider keeps what it has said, and may be given an item by its id alone. */
+  readonly stored: boolean
+}
+
+const ids = { fits: /^.{1,64}$/s, make: (token: string) => `call_${token}` }
+
+function inputItems(messages: readonly Message[], options: ItemOptions): JsonValue[] {
+  const idOf = callIds(ids)
+  const calls = new Map<string, ToolCallPart>()
+  for (const message of messages) for (const call of toolCallsOf(message)) calls.set(call.callId, call)
+  const items: JsonValue[] = []
+  for (const message of messages) {
+    if (message.role === 'system') items.push({ role: 'developer', content: message.content })
+    else if (message.role === 'user') items.push({ role: 'user', content: userContent(message.content) })
+    else if (message.role === 'tool')
+      items.push(resultItem(message, idOf(message.callId), ownData(calls.get(message.callId), options)))
+    else for (const part of message.content) items.push(...assistantItems(part, idOf, options))
+  }
+  return items
+}
+
+function userContent(content: string | readonly UserPart[]): JsonValue {
+  if (typeof content === 'string') return content
+  return content.map((part): JsonValue => {
+    if (part.type === 'text') return { type: 'input_text', text: part.text }
+    return part.type === 'image' || part.mediaType.startsWith('image/') ? picture(part) : file(part)
+  })
+}
+
+function picture(part: ImagePart | FilePart): JsonObject {
+  return { type: 'input_image', image_url: asUrl(part), detail: 'auto' }
+}
+
+function file(part: FilePart): JsonObject {
+  const source = sourceOf(part)
+  return source.url === undefined
+    ? { type: 'input_file', filename: part.name ?? 'file', file_data: asUrl(part) }
+    : { type: 'input_file', file_url: source.url }
+}
+
+function assistantItems(
+  part: AssistantPart,
+  idOf: (callId: string) => string,
+  options: ItemOptions,
+): JsonObject[] {
+  const data = ownData(part, options)
+  switch (part.type) {
+    case 'text':
+      if (part.text === '') return []
+      return [
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: part.text, annotations: [] }],
+          ...data,
+        },
+      ]
+    case 'reasoning':
+      // `Item 'rs_…' not found. Items are not persisted when store is set to false.`
+      return data && (options.stored || data.encrypted_content || hasContent(data)) ? [data] : []
+    case 'tool-call':
+      if (data && data.type !== undefined) return [{ ...data, call_id: idOf(part.callId) }]
+      return [
+        {
+          type: 'function_call',
+          call_id: idOf(part.callId),
+          name: part.name,
+          arguments: JSON.stringify(part.input),
+          ...data,
+        },
+      ]
+    case 'provider-tool':
+      return data ? [data] : []
+  }
+}
+
+/** What this provider gave to be brought back. */
+function ownData(part: AssistantPart | undefined, { provider }: ItemOptions): JsonObject | undefined {
+  const { opaque } = part ?? {}
+  return opaque?.provider === provider && isObject(opaque.data) ? (opaque.data as JsonObject) : undefined
+}
+
+/** Open models show their reasoning as it is instead of encrypting it. */
+function hasContent({ content }: JsonObject): boolean {
+  return Array.isArray(content) && content.length > 0
+}
+
+/** The result in the form that belongs to the kind of its call. */
+function resultItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
+  const words = () => resultText(message.content, '[an image]')
+  switch (call?.type) {
+    case 'custom_tool_call':
+      return { type: 'custom_tool_call_output', call_id: callId, output: words() }
+    case 'local_shell_call':
+      return { type: 'local_shell_call_output', call_id: callId, output: words() }
+    case 'shell_call':
+      return {
+        type: 'shell_call_output',
+        call_id: callId,
+        output: [
+          {
+            stdout: message.isError ? '' : words(),
+            stderr: message.isError ? words() : '',
+            outcome: { type: 'exit', exit_code: message.isError ? 1 : 0 },
+          },
+        ],
+      }
+    case 'apply_patch_call':
+      return {
+        type: 'apply_patch_call_output',
+        call_id: callId,
+        status: message.isError ? 'failed' : 'completed',
+        output: words(),
+      }
+    default:
+      return { type: 'function_call_output', call_id: callId, output: resultOutput(message) }
+  }
+}
+
+function resultOutput({ content }: ToolMessage): JsonValue {
+  if (!content.some((part) => part.type === 'image')) return resultText(content, '')
+  return content.map((part): JsonValue => {
+    if (part.type === 'image') return picture(part)
+    return { type: 'input_text', text: part.type === 'text' ? part.text : JSON.stringify(part.value) }
+  })
+}

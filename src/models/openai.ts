@@ -1,0 +1,5 @@
+export type { ChatExtra, OpenAIChatOptions } from './openai-chat/model.ts'
+export { openaiChat } from './openai-chat/model.ts'
+export type { SendReasoning } from './openai-chat/request.ts'
+export type { OpenAIOptions, ResponsesExtra } from './openai-responses/model.ts'
+export { openai } from './openai-responses/model.ts'

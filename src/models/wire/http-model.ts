@@ -1,0 +1,171 @@
+import type {
+  JsonObject,
+  Model,
+  ModelCapabilities,
+  ModelSettings,
+  OptionTable,
+  Problem,
+} from '../../protocol/index.ts'
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  invalidInput,
+  isObject,
+  kindOf,
+  MillraceError,
+  mergeSettings,
+  settingsTable,
+  someText,
+} from '../../protocol/index.ts'
+import type { Fetch, HttpCall } from './http.ts'
+import { secretsIn } from './secrets.ts'
+
+/** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
+export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
+  /** The key, or where to get one for each request. Otherwise it is read from the environment. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined
+  readonly baseURL?: string | undefined
+  /** Instead of the global one: through a proxy, with another agent, signed. */
+  readonly fetch?: Fetch | undefined
+  /** Stands in events and errors, and decides who gets back opaque data. Known by the address otherwise. */
+  readonly provider?: string | undefined
+  readonly capabilities?: Partial<ModelCapabilities> | undefined
+  /** Fields of the provider's own request, sent as they are. */
+  readonly extra?: Extra | undefined
+}
+
+/** What one wire brings. */
+export interface HttpModelSpec {
+  readonly op: string
+  readonly id: string
+  readonly provider: string
+  readonly baseURL: string
+  readonly path: string
+  readonly keyName: string | undefined
+  readonly needsKey: boolean
+  readonly keyHeaders: (key: string) => Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly capabilities: ModelCapabilities
+}
+
+/** What is the same for all models over HTTP: who it is, what it can do, its settings, and how a request is addressed. */
+export interface HttpModel extends Omit<Model, 'stream'> {
+  readonly settings: (request: ModelSettings) => ModelSettings
+  /** Gets the key, and makes a call that can be sent. Throws `auth` if there is no key. */
+  readonly call: (
+    body: JsonObject,
+    options: { readonly settings: ModelSettings; readonly signal: AbortSignal },
+  ) => Promise<HttpCall>
+}
+
+export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpModel {
+  const { op, id, keyName } = spec
+  if (typeof id !== 'string' || !id.trim())
+    throw invalidInput(op, `${op}() takes the name of a model first, not ${kindOf(id)}`)
+  const provider = options.provider ?? spec.provider
+  const url = address(options.baseURL ?? spec.baseURL, spec.path)
+  const defaults = settingsOf(options)
+
+  async function keyOf(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
+    const { apiKey } = options
+    const key = typeof apiKey === 'function' ? await apiKey() : (apiKey ?? fromEnvironment(keyName))
+    if (key === undefined || key === '') {
+      const own = Object.keys(headers).some((name) => /^(authorization|api-key|x-api-key)$/i.test(name))
+      if (!spec.needsKey || own) return undefined
+      throw noKey(`there is no API key for ${provider}`)
+    }
+    // A line break at the end of a file, most often. fetch would refuse it in words that quote the key.
+    if (!/^[\x21-\x7e]+$/.test(key))
+      throw noKey(
+        `the API key for ${provider} has characters that no header can carry (a line break, a space?)`,
+      )
+    return key
+  }
+
+  function noKey(problem: string): MillraceError {
+    const where = keyName ? `set ${keyName}, or pass apiKey to ${op}()` : `pass apiKey to ${op}()`
+    return new MillraceError({ op: 'model.stream', code: 'auth', message: `${problem}: ${where}` })
+  }
+
+  return {
+    id,
+    provider,
+    capabilities: { ...spec.capabilities, ...options.capabilities },
+    settings: (request) => mergeSettings(defaults, request),
+    async call(body, { settings, signal }) {
+      const own = settings.headers ?? {}
+      const key = await keyOf(own)
+      const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
+      return {
+        provider,
+        url,
+        headers,
+        body,
+        signal,
+        fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own)],
+        keyName,
+      }
+    },
+  }
+}
+
+const table: OptionTable<HttpModelOptions> = {
+  ...settingsTable,
+  apiKey: (value) =>
+    typeof value !== 'string' &&
+    typeof value !== 'function' &&
+    `must be text or a function, not ${kindOf(value)}`,
+  baseURL: addressProblem,
+  fetch: aFunction,
+  provider: someText,
+  capabilities: anObject,
+}
+
+/** Throws `invalid_input` naming the option. `more` are those that only one wire has. */
+export function checkHttpOptions<Options extends object>(
+  options: Options,
+  op: string,
+  more: OptionTable<Omit<Options, keyof HttpModelOptions>>,
+): void {
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `the options of ${op}() must be an object, not ${kindOf(options)}`)
+  checkOptions(options, { ...table, ...more }, { op, what: `the option of ${op}()` })
+}
+
+function settingsOf(options: HttpModelOptions): ModelSettings {
+  const given = Object.entries(options).filter(
+    ([key, value]) => Object.hasOwn(settingsTable, key) && value !== undefined,
+  )
+  return Object.fromEntries(given)
+}
+
+/** A query, such as Azure's `?api-version=…`, stays at the end. */
+function address(baseURL: string, path: string): string {
+  const url = new URL(baseURL)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`
+  return url.href
+}
+
+function addressProblem(value: unknown): Problem {
+  const sound = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+  return !sound && 'must be an address such as https://host/v1'
+}
+
+/** Where requests go: as told, or as the environment says, or to the usual place. */
+export function baseUrlOf(
+  { baseURL }: Pick<HttpModelOptions, 'baseURL'>,
+  { op, name, usual }: { readonly op: string; readonly name: string; readonly usual: string },
+): string {
+  const set = baseURL ?? fromEnvironment(name) ?? usual
+  const problem = addressProblem(set)
+  if (problem) throw invalidInput(op, `${name} in the environment ${problem}`)
+  return set
+}
+
+function fromEnvironment(name: string | undefined): string | undefined {
+  // Not everywhere that fetch is there is there a process too.
+  const env = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env
+  return name === undefined ? undefined : env?.[name]?.trim() || undefined
+}

@@ -1,0 +1,23 @@
+import type { FilePart, ImagePart } from '../../protocol/index.ts'
+
+/** An image or a file as wires want it: where it is, or its base64 with its type. A `data:` URL is taken apart. */
+export type Source =
+  | { readonly url: string; readonly data?: undefined }
+  | { readonly data: string; readonly mediaType: string; readonly url?: undefined }
+
+export function sourceOf(part: ImagePart | FilePart): Source {
+  if ('data' in part) return { data: part.data, mediaType: part.mediaType }
+  const inline = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(part.url)
+  if (inline) return { mediaType: inline[1] as string, data: inline[2] as string }
+  return { url: part.url }
+}
+
+/** The other way: a wire that has one field for both takes a `data:` URL. */
+export function asUrl(part: ImagePart | FilePart): string {
+  const source = sourceOf(part)
+  return source.url ?? `data:${source.mediaType};base64,${source.data}`
+}
+
+export function asText(base64: string): string {
+  return new TextDecoder().decode(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0)))
+}

@@ -1,0 +1,101 @@
+import type { ModelEvent } from '../../protocol/index.ts'
+import { MillraceError, messageOf } from '../../protocol/index.ts'
+import type { HttpCall } from './http.ts'
+import { broken, openStream } from './http.ts'
+import { sseReader } from './sse.ts'
+
+/** Understands the events of one answer. A wire's own file makes it; it knows nothing of bytes and sockets. */
+export interface WireReader {
+  /** Takes the data of one event. Throws our error if the provider reports one, or if it makes no sense. */
+  read(data: string, event: string): void
+  /** No more will come. If that is a good end on this wire, it is `over` afterwards. */
+  end(): void
+  /** The answer is complete; nothing more is read. */
+  readonly over: boolean
+}
+
+/** One generation over HTTP. */
+export interface Exchange {
+  /** Addresses the request. Called again after an answer that the provider wants to go on with. */
+  prepare(): Promise<HttpCall>
+  /** Makes a reader that pushes what it understands into the list. */
+  open(events: ModelEvent[], call: HttpCall): WireReader
+  /** Whether one more request is needed. */
+  goesOn?(): boolean
+}
+
+/**
+ * Sends a request and tells what the answer says. One read of the socket costs one wait, however many events it brings. What was
+ * understood before a failure is told before it is thrown: where the bytes were split makes no difference.
+ */
+export async function* streamEvents({
+  prepare,
+  open,
+  goesOn,
+}: Exchange): AsyncGenerator<ModelEvent, void, undefined> {
+  do {
+    const call = await prepare()
+    const body = (await openStream(call)).getReader()
+    // A fetch of the caller's own may not have heard of the signal.
+    const cancel = () => void body.cancel().catch(() => {})
+    call.signal.addEventListener('abort', cancel)
+    const events: ModelEvent[] = []
+    const wire = open(events, call)
+    const sse = sseReader((data, event) => {
+      if (!wire.over) wire.read(data, event)
+    })
+    try {
+      while (!wire.over) {
+        const failure = await readOnce()
+        for (let at = 0; at < events.length; at++) yield events[at] as ModelEvent
+        events.length = 0
+        if (failure && !wire.over) throw failure
+      }
+    } finally {
+      // Closes the socket if the provider keeps it open; nobody waits for that.
+      cancel()
+      call.signal.removeEventListener('abort', cancel)
+    }
+
+    /** Gives what is to be thrown unless the answer is complete, and nothing if there may be more. */
+    async function readOnce(): Promise<MillraceError | undefined> {
+      let chunk: ReadableStreamReadResult<Uint8Array>
+      try {
+        chunk = await body.read()
+      } catch (thrown) {
+        // An answer that had come to its end loses nothing with the connection.
+        wire.end()
+        return broken(thrown, call)
+      }
+      try {
+        if (!chunk.done) {
+          sse.push(chunk.value)
+          return undefined
+        }
+        sse.end()
+      } catch (thrown) {
+        if (chunk.done) wire.end()
+        return broken(thrown, call)
+      }
+      wire.end()
+      return new MillraceError({
+        op: 'model.stream',
+        code: 'stream_error',
+        message: `${call.provider} ended the stream without its terminal event: the answer is not complete`,
+      })
+    }
+  } while (goesOn?.())
+}
+
+/** The JSON of an event. */
+export function parseFrame(data: string, provider: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch (cause) {
+    throw new MillraceError({
+      op: 'model.stream',
+      code: 'stream_error',
+      message: `${provider} sent an event that is not valid JSON (${messageOf(cause)})`,
+    })
+  }
+}
