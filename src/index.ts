@@ -18,6 +18,15 @@ export type {
 } from './agent/index.ts'
 export { agent } from './agent/index.ts'
 export type {
+  Detected,
+  DetectOptions,
+  Generate,
+  GeneratedAnswer,
+  GeneratedCall,
+  GenerateOptions,
+} from './models/index.ts'
+export { detectModel, fallback, fromGenerate } from './models/index.ts'
+export type {
   ApprovalEvent,
   ApprovalRequestEvent,
   AssistantDraft,

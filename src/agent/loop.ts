@@ -13,6 +13,7 @@ import type { EventLog } from './event-log.ts'
 import { eventLog } from './event-log.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
+import { modelList } from './option-checks.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
 import type { RoundPlan } from './request.ts'
@@ -47,7 +48,7 @@ export interface Loop {
 
 /** Starts a run. Its first event is in the log when this returns. */
 export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
-  const { clock, models } = options
+  const { clock, models, requireStreaming } = options
   const state = emptyState()
   const guard = options.repeatLimits && repeatGuard(options.repeatLimits)
   if ('log' in start) for (const event of start.log) recall(event)
@@ -183,8 +184,11 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (stopping.signal.aborted) return
     // What was said while the hook was thinking belongs to this round too.
     const told = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
-    // A model chosen for one round alone has no fallback.
-    const chosen = told.model === modelRetries.model ? modelRetries : retries([told.model], options.retry)
+    // A model chosen for one round alone has no fallback but its own.
+    const chosen =
+      told.model === modelRetries.model
+        ? modelRetries
+        : retries(modelList([told.model], { op: 'prepareRound', requireStreaming }), options.retry)
     roundTools = byName(told.tools)
     runtime.roundOver()
     generation = undefined

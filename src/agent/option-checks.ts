@@ -1,5 +1,5 @@
-import type { Problem } from '../protocol/index.ts'
-import { isObject, kindOf } from '../protocol/index.ts'
+import type { Model, Problem } from '../protocol/index.ts'
+import { invalidInput, isObject, kindOf, MillraceError } from '../protocol/index.ts'
 
 // What agent(), a run and prepareRound check alike.
 
@@ -10,6 +10,29 @@ export function modelProblem(value: unknown): Problem {
     typeof value.stream === 'function' &&
     isObject(value.capabilities)
   return !sound && `must be a Model (with id, capabilities and stream), not ${kindOf(value)}`
+}
+
+/**
+ * The models in the order in which they are tried: one that stands for a list is replaced by it. Throws `invalid_input` on what is
+ * no model, and `streaming_not_supported` on one that cannot stream where that is required.
+ */
+export function modelList(
+  models: readonly Model[],
+  options: { readonly op: string; readonly requireStreaming: boolean },
+): Model[] {
+  const { op, requireStreaming } = options
+  return models.flatMap((model) => {
+    const problem = modelProblem(model)
+    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
+    if (model.models) return modelList(model.models, options)
+    if (requireStreaming && !model.capabilities.streaming)
+      throw new MillraceError({
+        op,
+        code: 'streaming_not_supported',
+        message: `the model '${model.id}' gives its answer in one piece, and requireStreaming is set: use one that streams`,
+      })
+    return [model]
+  })
 }
 
 export function toolsProblem(value: unknown): Problem {

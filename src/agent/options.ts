@@ -8,7 +8,6 @@ import {
   invalidInput,
   isObject,
   kindOf,
-  MillraceError,
   mergeSettings,
   oneOf,
   settingsProblem,
@@ -28,7 +27,7 @@ import type {
   Tool,
 } from '../tools/index.ts'
 import { compileSchema } from '../tools/index.ts'
-import { modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
+import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
 
@@ -87,6 +86,7 @@ export interface RunOptions<Context = unknown> {
 export interface LoopOptions<Context> {
   readonly agent: string
   readonly models: readonly Model[]
+  readonly requireStreaming: boolean
   readonly system: string | undefined
   readonly tools: readonly Tool<Context>[]
   readonly context: Context
@@ -183,9 +183,12 @@ export function checkAgentOptions<Context>(
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
   checkOptions({ ...options, model: options.model ?? null }, agentTable, { op, what: 'the agent option' })
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
-  const models = unfold(Array.isArray(options.model) ? options.model : [options.model], op)
+  const { requireStreaming = false } = options
+  const models = modelList(Array.isArray(options.model) ? options.model : [options.model], {
+    op,
+    requireStreaming,
+  })
   const [first] = models as [Model]
-  if (options.requireStreaming) checkStreaming(models, op)
   const tools = options.tools ?? []
   if (tools.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
@@ -194,6 +197,7 @@ export function checkAgentOptions<Context>(
   return {
     agent: options.name ?? 'agent',
     models,
+    requireStreaming,
     system: options.system,
     tools,
     settings: options.settings ?? {},
@@ -236,25 +240,6 @@ export function mergeRunOptions<Context>(
     maxRounds: run.maxRounds ?? agent.maxRounds,
     runMs: run.runMs ?? agent.runMs,
   }
-}
-
-/** The models in the order in which they are tried: one that stands for a list is replaced by it. */
-function unfold(models: readonly Model[], op: string): Model[] {
-  return models.flatMap((model) => {
-    const problem = modelProblem(model)
-    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
-    return model.models ? unfold(model.models, op) : [model]
-  })
-}
-
-function checkStreaming(models: readonly Model[], op: string) {
-  for (const { id, capabilities } of models)
-    if (!capabilities.streaming)
-      throw new MillraceError({
-        op,
-        code: 'streaming_not_supported',
-        message: `the model '${id}' gives its answer in one piece, and requireStreaming is set: use one that streams`,
-      })
 }
 
 /** A choice of what is not there would only come back as the provider's 400. */

@@ -1,0 +1,126 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { detectModel } from './index.ts'
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const list = (...ids: string[]) =>
+  serve((_, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model' })) }))
+  })
+
+/** An address at which nobody listens. */
+async function nobody(): Promise<string> {
+  const url = await serve(() => {})
+  closers.splice(-1).forEach((close) => {
+    close()
+  })
+  return url
+}
+
+const asksNobody = () => Promise.reject(new Error('the network was used'))
+
+describe('keys in the environment', () => {
+  test.each([
+    ['ANTHROPIC_API_KEY', 'anthropic'],
+    ['OPENAI_API_KEY', 'openai'],
+    ['GEMINI_API_KEY', 'gemini'],
+    ['MISTRAL_API_KEY', 'mistral'],
+    ['XAI_API_KEY', 'xai'],
+    ['DEEPSEEK_API_KEY', 'deepseek'],
+    ['GROQ_API_KEY', 'groq'],
+    ['MOONSHOT_API_KEY', 'moonshot'],
+    ['DASHSCOPE_API_KEY', 'alibaba'],
+    ['OPENROUTER_API_KEY', 'openrouter'],
+  ])('%s chooses %s, and nobody is asked', async (key, provider) => {
+    const { model, why } = await detectModel({ env: { [key]: 'sk-secret-secret' }, fetch: asksNobody })
+    expect(model?.provider).toBe(provider)
+    expect(why).toBe(`${provider} with ${model?.id}, because ${key} is set`)
+    expect(why).not.toContain('secret')
+  })
+
+  test('of several, the first of the order counts; an empty one does not', async () => {
+    const env = { ANTHROPIC_API_KEY: ' ', GROQ_API_KEY: 'b', OPENAI_API_KEY: 'a' }
+    expect((await detectModel({ env, fetch: asksNobody })).model?.provider).toBe('openai')
+  })
+
+  test('the name of the model can be given', async () => {
+    const { model } = await detectModel({
+      env: { OPENAI_API_KEY: 'a' },
+      model: 'gpt-mine',
+      fetch: asksNobody,
+    })
+    expect(model?.id).toBe('gpt-mine')
+  })
+
+  test('the process has an environment', async () => {
+    const before = process.env.ANTHROPIC_API_KEY
+    process.env.ANTHROPIC_API_KEY = 'sk-ant-test'
+    try {
+      expect((await detectModel({ fetch: asksNobody })).model?.provider).toBe('anthropic')
+    } finally {
+      if (before === undefined) delete process.env.ANTHROPIC_API_KEY
+      else process.env.ANTHROPIC_API_KEY = before
+    }
+  })
+})
+
+describe('local servers', () => {
+  test('the first of the order that has a model is chosen', async () => {
+    const local = {
+      ollama: await nobody(),
+      lmstudio: await list('nomic-embed-text', 'qwen3:8b'),
+      llamacpp: await list('x'),
+    }
+    const { model, why } = await detectModel({ env: {}, local })
+    expect(model).toMatchObject({ id: 'qwen3:8b', provider: 'lmstudio' })
+    expect(why).toBe(`lmstudio with qwen3:8b, because no key is set and it answers at ${local.lmstudio}`)
+  })
+
+  test('OLLAMA_HOST is where Ollama is', async () => {
+    const url = await list('llama3')
+    const env = { OLLAMA_HOST: url.replace('http://127.0.0.1', '0.0.0.0') }
+    expect((await detectModel({ env })).why).toContain(
+      `ollama with llama3, because no key is set and it answers at ${url}`,
+    )
+  })
+
+  test('one without models, one that is something else, and one that never answers are passed over', async () => {
+    const local = {
+      empty: await list(),
+      page: await serve((_, response) => response.end('<html>hello</html>')),
+      silent: await serve(() => {}),
+    }
+    const { model, why } = await detectModel({ env: {}, local, timeoutMs: 100 })
+    expect(model).toBeUndefined()
+    expect(why).toContain(`empty at ${local.empty} (has no model)`)
+    expect(why).toContain(`silent at ${local.silent}`)
+  })
+
+  test('with nothing there it says what would help', async () => {
+    const { model, why } = await detectModel({ env: {}, local: {} })
+    expect(model).toBeUndefined()
+    expect(why).toMatch(
+      /^no model found: none of ANTHROPIC_API_KEY, OPENAI_API_KEY, .* is set, and no local server answers$/,
+    )
+  })
+})
+
+test('a misspelt option is refused', async () => {
+  await expect(detectModel({ modle: 'x' } as never)).rejects.toThrow("did you mean 'model'?")
+})

@@ -1,0 +1,180 @@
+import type { Model, OptionTable, Problem } from '../protocol/index.ts'
+import { aFunction, checkOptions, duration, isObject, kindOf, someText } from '../protocol/index.ts'
+
+export interface DetectOptions {
+  /** The name of the model to use, whoever is found. */
+  readonly model?: string | undefined
+  /** Where keys are looked for, instead of the process's environment. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** How long a local server may take to answer. */
+  readonly timeoutMs?: number | undefined
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** Addresses of local servers instead of the usual ones: `{ ollama: 'http://box:11434' }`. An empty object asks nobody. */
+  readonly local?: Readonly<Record<string, string>> | undefined
+}
+
+/** `why` is one sentence for people: what was chosen and for which reason, or what was looked for in vain. */
+export type Detected =
+  | { readonly model: Model; readonly why: string }
+  | { readonly model?: undefined; readonly why: string }
+
+interface Provider {
+  readonly key: string
+  readonly name: string
+  /** A model that is good enough to begin with. */
+  readonly model: string
+  readonly baseURL?: string
+}
+
+/** In the order in which they are preferred. */
+const providers: readonly Provider[] = [
+  { key: 'ANTHROPIC_API_KEY', name: 'anthropic', model: 'claude-sonnet-5-5' },
+  { key: 'OPENAI_API_KEY', name: 'openai', model: 'gpt-5.4-mini' },
+  {
+    key: 'GEMINI_API_KEY',
+    name: 'gemini',
+    model: 'gemini-3.8-flash',
+    baseURL: 'https://generativelanguage.googleapis.com/v1beta/openai',
+  },
+  {
+    key: 'MISTRAL_API_KEY',
+    name: 'mistral',
+    model: 'mistral-medium-latest',
+    baseURL: 'https://api.mistral.ai/v1',
+  },
+  { key: 'XAI_API_KEY', name: 'xai', model: 'grok-4', baseURL: 'https://api.x.ai/v1' },
+  {
+    key: 'DEEPSEEK_API_KEY',
+    name: 'deepseek',
+    model: 'deepseek-chat',
+    baseURL: 'https://api.deepseek.com/v1',
+  },
+  {
+    key: 'GROQ_API_KEY',
+    name: 'groq',
+    model: 'openai/gpt-oss-120b',
+    baseURL: 'https://api.groq.com/openai/v1',
+  },
+  { key: 'MOONSHOT_API_KEY', name: 'moonshot', model: 'kimi-latest', baseURL: 'https://api.moonshot.ai/v1' },
+  {
+    key: 'DASHSCOPE_API_KEY',
+    name: 'alibaba',
+    model: 'qwen-plus',
+    baseURL: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+  },
+  {
+    key: 'OPENROUTER_API_KEY',
+    name: 'openrouter',
+    model: 'openrouter/auto',
+    baseURL: 'https://openrouter.ai/api/v1',
+  },
+]
+
+const usualPlaces = {
+  ollama: 'http://127.0.0.1:11434',
+  lmstudio: 'http://127.0.0.1:1234',
+  llamacpp: 'http://127.0.0.1:8080',
+}
+
+/**
+ * Finds a model that can be used here and now: by the keys in the environment, else by the local servers that answer (Ollama, LM
+ * Studio, llama.cpp). Never fails: without either there is no model, and `why` says what would help.
+ */
+export async function detectModel(options: DetectOptions = {}): Promise<Detected> {
+  checkOptions(options, table, { op: 'detectModel', what: 'the option of detectModel()' })
+  const { env = environment(), fetch = globalThis.fetch, timeoutMs = 200 } = options
+  const provider = providers.find(({ key }) => env[key]?.trim())
+  if (provider) {
+    const name = options.model ?? provider.model
+    const model = await open(provider, name, env[provider.key]?.trim() as string, env)
+    return { model, why: `${provider.name} with ${name}, because ${provider.key} is set` }
+  }
+
+  const places = Object.entries(options.local ?? { ...usualPlaces, ...ollamaHost(env) })
+  const found = await Promise.all(
+    places.map(async ([name, url]) => ({ name, url, models: await modelsAt(url, { fetch, timeoutMs }) })),
+  )
+  for (const { name, url, models } of found) {
+    const id = options.model ?? models?.[0]
+    if (!models || id === undefined) continue
+    const { openaiChat } = await import('./openai.ts')
+    const model = openaiChat(id, { baseURL: `${url}/v1`, provider: name })
+    return { model, why: `${name} with ${id}, because no key is set and it answers at ${url}` }
+  }
+  const keys = providers.map(({ key }) => key).join(', ')
+  const servers = found.map(({ name, url, models }) => `${name} at ${url}${models ? ' (has no model)' : ''}`)
+  return {
+    why: `no model found: none of ${keys} is set, and no local server answers${servers.length > 0 ? ` (${servers.join(', ')})` : ''}`,
+  }
+}
+
+const addresses = (value: unknown): Problem => {
+  if (!isObject(value)) return `must be an object of addresses, not ${kindOf(value)}`
+  const bad = Object.values(value).find((url) => typeof url !== 'string' || !URL.canParse(url))
+  return bad !== undefined && 'must hold addresses such as http://127.0.0.1:11434'
+}
+
+const table: OptionTable<DetectOptions> = {
+  model: someText,
+  env: (value) => !isObject(value) && `must be an object, not ${kindOf(value)}`,
+  timeoutMs: duration,
+  fetch: aFunction,
+  local: addresses,
+}
+
+/** The wires are loaded only when one is chosen. */
+async function open(
+  { name, baseURL }: Provider,
+  id: string,
+  apiKey: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Model> {
+  if (name === 'anthropic') {
+    const { anthropic } = await import('./anthropic.ts')
+    return anthropic(id, { apiKey, ...at(env.ANTHROPIC_BASE_URL) })
+  }
+  const { openai, openaiChat } = await import('./openai.ts')
+  return name === 'openai'
+    ? openai(id, { apiKey, ...at(env.OPENAI_BASE_URL) })
+    : openaiChat(id, { apiKey, ...at(baseURL) })
+}
+
+function at(baseURL: string | undefined): { baseURL?: string } {
+  return baseURL?.trim() ? { baseURL: baseURL.trim() } : {}
+}
+
+/** Ollama's own variable: `0.0.0.0:11434`, `box`, or a whole address. */
+function ollamaHost({ OLLAMA_HOST: host }: Readonly<Record<string, string | undefined>>): {
+  ollama?: string
+} {
+  if (!host?.trim()) return {}
+  const address = /^https?:\/\//.test(host) ? host.trim() : `http://${host.trim()}`
+  if (!URL.canParse(address)) return {}
+  const url = new URL(address)
+  if (url.port === '' && !/^https?:/.test(host)) url.port = '11434'
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  return { ollama: url.origin }
+}
+
+/** The names of the models a server has, without those that only embed; nothing if it is no such server, or does not answer. */
+async function modelsAt(
+  url: string,
+  { fetch, timeoutMs }: { fetch: NonNullable<DetectOptions['fetch']>; timeoutMs: number },
+): Promise<string[] | undefined> {
+  try {
+    const response = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(timeoutMs) })
+    const body: unknown = response.ok ? await response.json() : undefined
+    // Anything may listen at such a port: only a list of models is an answer.
+    if (!isObject(body) || body.object !== 'list') return undefined
+    const list = Array.isArray(body.data) ? body.data : []
+    return list
+      .map((model: unknown) => (isObject(model) && typeof model.id === 'string' ? model.id : ''))
+      .filter((id) => id !== '' && !/embed/i.test(id))
+  } catch {
+    return undefined
+  }
+}
+
+function environment(): Readonly<Record<string, string | undefined>> {
+  return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
+}

@@ -1,0 +1,5 @@
+export type { Detected, DetectOptions } from './detect.ts'
+export { detectModel } from './detect.ts'
+export { fallback } from './fallback.ts'
+export type { Generate, GeneratedAnswer, GeneratedCall, GenerateOptions } from './from-generate.ts'
+export { fromGenerate } from './from-generate.ts'
