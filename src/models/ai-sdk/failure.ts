@@ -1,0 +1,119 @@
+import type { ErrorCode } from '../../protocol/index.ts'
+import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
+import { failureOf } from '../wire/failures.ts'
+import { withoutSecrets } from '../wire/secrets.ts'
+
+const op = 'model.stream'
+
+/**
+ * Whatever an AI SDK provider throws, or reports in its stream, as ours. Known by its shape, since a program may hold several
+ * copies of the SDK's error classes:
+ * - `APICallError`: `statusCode`, `responseHeaders`, `responseBody`; without a status it never reached the provider
+ * - in a stream: `{ message, type, code, statusCode, data }`, or the frame of the wire as it came
+ * - the SDK's other errors, by their names
+ */
+export function failureFrom(
+  thrown: unknown,
+  { provider, secrets, signal }: { provider: string; secrets: readonly string[]; signal: AbortSignal },
+): MillraceError {
+  if (thrown instanceof MillraceError) return thrown
+  const clean = (text: string) => withoutSecrets(text, secrets).slice(0, 1000).toWellFormed()
+  const fail = (code: ErrorCode, message: string, retryable?: boolean) =>
+    new MillraceError({
+      op,
+      code,
+      message: clean(message),
+      retryable,
+      // Its words would stand in every event of this failure.
+      cause: withoutSecrets(messageOf(thrown), secrets) === messageOf(thrown) ? thrown : undefined,
+    })
+
+  if (signal.aborted) return fail('stream_interrupted', 'the request was aborted')
+  if (!isObject(thrown)) return failureOf({ op, provider, body: thrown, secrets })
+
+  const known = named(thrown.name)
+  if (known) return fail(known.code, `${provider}: ${messageOf(thrown)}`, known.retryable)
+  const status = typeof thrown.statusCode === 'number' ? thrown.statusCode : undefined
+  // A connection that breaks in the middle is `Failed to process successful response`, status 200, to some providers.
+  const broken = status !== undefined && status >= 400 ? undefined : networkProblem(thrown)
+  if (broken !== undefined) return fail('stream_error', `${provider}: the connection failed: ${broken}`)
+  if (status !== undefined || typeof thrown.responseBody === 'string')
+    return failureOf({
+      op,
+      provider,
+      status,
+      headers: headersOf(thrown.responseHeaders),
+      body: thrown.responseBody || saidBy(thrown),
+      secrets,
+    })
+
+  if (thrown instanceof Error) return fail('llm_error', messageOf(thrown), thrown.isRetryable === true)
+  return failureOf({ op, provider, body: wireError(thrown), secrets })
+}
+
+/** `AI_LoadAPIKeyError` and its like say what to do themselves. */
+function named(name: unknown): { code: ErrorCode; retryable: boolean } | undefined {
+  switch (name) {
+    case 'AI_LoadAPIKeyError':
+    case 'AI_LoadSettingError':
+      return { code: 'auth', retryable: false }
+    case 'AI_UnsupportedFunctionalityError':
+    case 'AI_InvalidPromptError':
+    case 'AI_InvalidArgumentError':
+      return { code: 'invalid_input', retryable: false }
+    // A frame that is no JSON, or not what belongs there.
+    case 'AI_JSONParseError':
+    case 'AI_TypeValidationError':
+    case 'AI_InvalidResponseDataError':
+    case 'AI_EmptyResponseBodyError':
+      return { code: 'stream_error', retryable: true }
+    default:
+      return undefined
+  }
+}
+
+function saidBy({ message, type, code, data }: Readonly<Record<string, unknown>>): unknown {
+  const status = isObject(data) && typeof data.status === 'string' ? data.status : undefined
+  return { error: { message, type, code, status } }
+}
+
+/** Responses puts what went wrong one deeper: `{"type":"response.failed","response":{"error":{…}}}`. */
+function wireError(frame: Readonly<Record<string, unknown>>): unknown {
+  return isObject(frame.response) && isObject(frame.response.error) ? frame.response : frame
+}
+
+function headersOf(headers: unknown): { get(name: string): string | null } | undefined {
+  if (!isObject(headers)) return undefined
+  const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return {
+    get(name) {
+      const value = lower.get(name)
+      return typeof value === 'string' ? value : null
+    },
+  }
+}
+
+/**
+ * undici says `fetch failed` or `terminated`, and the SDK `Cannot connect to API: …`; which of the many ways to lose a
+ * connection it was is in the innermost cause.
+ */
+function networkProblem(thrown: Readonly<Record<string, unknown>>): string | undefined {
+  let at = thrown
+  let lost = isLoss(at)
+  for (let depth = 0; depth < 5 && isObject(at.cause); depth++) {
+    at = at.cause
+    lost ||= isLoss(at)
+  }
+  if (!lost) return undefined
+  const code = typeof at.code === 'string' ? at.code : ''
+  const text = messageOf(at)
+  return text.includes(code) ? text : `${code} ${text}`
+}
+
+function isLoss(error: Readonly<Record<string, unknown>>): boolean {
+  const { code } = error
+  return (
+    (typeof code === 'string' && /^(E[A-Z]{4,}|UND_ERR_\w+|HPE_\w+|Connection\w+)$/.test(code)) ||
+    /^(terminated|fetch failed|failed to fetch|network error|Cannot connect to API)/i.test(messageOf(error))
+  )
+}

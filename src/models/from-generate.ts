@@ -1,0 +1,199 @@
+import type {
+  FinishReason,
+  JsonObject,
+  Model,
+  ModelCapabilities,
+  ModelEvent,
+  ModelRequest,
+  OptionTable,
+  Problem,
+  Usage,
+} from '../protocol/index.ts'
+import {
+  anObject,
+  checkOptions,
+  checkUsage,
+  closest,
+  invalidInput,
+  isObject,
+  kindOf,
+  MillraceError,
+  messageOf,
+  oneOf,
+  someText,
+  toolCall,
+} from '../protocol/index.ts'
+
+/** A call as a function gives it: its input, or the text of its arguments as the model wrote it. Ids are counted up if absent. */
+export interface GeneratedCall {
+  readonly name: string
+  readonly id?: string | undefined
+  readonly input?: JsonObject | undefined
+  readonly arguments?: string | undefined
+}
+
+export interface GeneratedAnswer {
+  readonly text?: string | undefined
+  readonly reasoning?: string | undefined
+  readonly calls?: readonly GeneratedCall[] | undefined
+  /** `tool-calls` after calls and else `stop`, unless told. */
+  readonly finish?: FinishReason | undefined
+  readonly usage?: Partial<Usage> | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+/** Gives the whole answer at once: its words, or words with more. */
+export type Generate = (
+  request: ModelRequest,
+  options: { readonly signal: AbortSignal },
+) => string | GeneratedAnswer | PromiseLike<string | GeneratedAnswer>
+
+export interface GenerateOptions {
+  readonly id?: string | undefined
+  readonly provider?: string | undefined
+  /** It takes tools and nothing else, unless told. */
+  readonly capabilities?: Partial<Omit<ModelCapabilities, 'streaming'>> | undefined
+}
+
+const optionTable: OptionTable<GenerateOptions> = {
+  id: someText,
+  provider: someText,
+  capabilities: anObject,
+}
+
+/**
+ * A model from a function that does not stream. Its answer arrives as one delta, then its calls, then the end. What the function
+ * throws fails the round as it is; what it returns is checked, and fails the round with `llm_error` if it is no answer.
+ */
+export function fromGenerate(
+  generate: Generate,
+  { id = 'generate', provider = 'generate', capabilities, ...rest }: GenerateOptions = {},
+): Model {
+  const op = 'fromGenerate'
+  if (typeof generate !== 'function')
+    throw invalidInput(
+      op,
+      `fromGenerate takes a function such as async (request) => 'words', not ${kindOf(generate)}`,
+    )
+  checkOptions({ id, provider, capabilities, ...rest }, optionTable, {
+    op,
+    what: 'the option of fromGenerate()',
+  })
+  let count = 0
+
+  function* tellCall({ name, id, input, arguments: written }: GeneratedCall, cut: boolean) {
+    const callId = id ?? `call_${++count}`
+    const raw = written ?? JSON.stringify(input ?? {})
+    const call = toolCall({ callId, name, raw })
+    yield { type: 'tool-input-start', callId, name } satisfies ModelEvent
+    if (raw) yield { type: 'tool-input', callId, delta: raw } satisfies ModelEvent
+    // The limit of tokens came in the middle of the arguments, so nothing has closed them.
+    if (!(cut && call.problem !== undefined)) yield call
+  }
+
+  return {
+    id,
+    provider,
+    capabilities: {
+      tools: true,
+      images: false,
+      files: false,
+      reasoning: false,
+      structuredOutput: false,
+      ...capabilities,
+      streaming: false,
+    },
+    async *stream(request, { signal }) {
+      signal.throwIfAborted()
+      const generated: unknown = await generate(request, { signal })
+      signal.throwIfAborted()
+      const { text, reasoning, calls = [], finish, usage, metadata } = checkAnswer(generated)
+      if (reasoning) {
+        yield { type: 'reasoning', text: reasoning }
+        yield { type: 'part-end', part: 'reasoning' }
+      }
+      if (text) yield { type: 'text', text }
+      for (const call of calls) yield* tellCall(call, finish === 'length')
+      yield {
+        type: 'done',
+        finish: finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
+        ...(usage && { usage: checkUsage(usage) }),
+        ...(metadata && { metadata }),
+      }
+    },
+  }
+}
+
+const words = (value: unknown): Problem =>
+  typeof value !== 'string' && `must be a string, not ${kindOf(value)}`
+
+const answerTable: OptionTable<GeneratedAnswer> = {
+  text: words,
+  reasoning: words,
+  calls: (value) => !Array.isArray(value) && `must be an array, not ${kindOf(value)}`,
+  finish: oneOf('stop', 'tool-calls', 'length', 'content-filter', 'refusal', 'other'),
+  usage: anObject,
+  metadata: jsonObject,
+}
+
+const callTable: OptionTable<GeneratedCall> = {
+  name: someText,
+  id: someText,
+  input: jsonObject,
+  arguments: (value) =>
+    typeof value !== 'string' &&
+    `must be the text of the arguments, not ${kindOf(value)}: an object goes into 'input'`,
+}
+
+/** Throws `llm_error` on what is no answer. */
+function checkAnswer(value: unknown): GeneratedAnswer {
+  if (typeof value === 'string') return { text: value }
+  if (isAnswer(value)) return value
+  throw misgiven(`must be a string or an object such as { text, calls }, not ${kindOf(value)}`)
+}
+
+function isAnswer(value: unknown): value is GeneratedAnswer {
+  if (!isObject(value)) return false
+  checkFields(value, answerTable, '')
+  const calls: unknown[] = Array.isArray(value.calls) ? value.calls : []
+  for (const [index, call] of calls.entries()) {
+    const at = `calls[${index}]`
+    if (!isObject(call))
+      throw misgiven(`: ${at} must be an object such as { name, input }, not ${kindOf(call)}`)
+    checkFields(call, callTable, `${at}.`)
+    if (call.name === undefined) throw misgiven(`: ${at} has no name`)
+    if (call.input !== undefined && call.arguments !== undefined)
+      throw misgiven(`: ${at} has both input and arguments: give one of them`)
+  }
+  return true
+}
+
+function checkFields(
+  value: Readonly<Record<string, unknown>>,
+  table: Record<string, (value: unknown) => Problem>,
+  at: string,
+): void {
+  for (const [key, field] of Object.entries(value)) {
+    if (!Object.hasOwn(table, key)) {
+      const like = closest(key, Object.keys(table))
+      throw misgiven(`: ${at}${key} does not exist${like ? `: did you mean ${like}?` : ''}`)
+    }
+    const problem = field !== undefined && table[key]?.(field)
+    if (problem) throw misgiven(`: ${at}${key} ${problem}`)
+  }
+}
+
+function jsonObject(value: unknown): Problem {
+  if (!isObject(value)) return anObject(value)
+  try {
+    JSON.stringify(value)
+    return undefined
+  } catch (error) {
+    return `cannot be written as JSON (${messageOf(error)})`
+  }
+}
+
+function misgiven(problem: string): MillraceError {
+  const message = `what the function of fromGenerate() returned${problem.startsWith(':') ? '' : ' '}${problem}`
+  return new MillraceError({ op: 'model.stream', code: 'llm_error', message })
+}
