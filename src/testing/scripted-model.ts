@@ -6,7 +6,7 @@ import type {
   ModelEvent,
   ModelRequest,
 } from '../protocol/index.ts'
-import { isObject, MillraceError, sleep, systemClock, toolCall } from '../protocol/index.ts'
+import { invalidInput, isObject, MillraceError, sleep, systemClock, toolCall } from '../protocol/index.ts'
 import type { ScriptRound, ScriptStep } from './script.ts'
 
 export interface ScriptedModelOptions {
@@ -38,13 +38,7 @@ export function scriptedModel(
     clock = systemClock,
   }: ScriptedModelOptions = {},
 ): ScriptedModel {
-  const sizes = typeof deltaChars === 'number' ? [deltaChars] : deltaChars
-  if (sizes.length === 0 || sizes.some((size) => !(size >= 1)))
-    throw new MillraceError({
-      op: 'scriptedModel',
-      code: 'invalid_input',
-      message: 'deltaChars must be at least 1',
-    })
+  const sizes = checkSizes(deltaChars, 'scriptedModel')
   const requests: ModelRequest[] = []
   let calls = 0
   let providerCalls = 0
@@ -137,8 +131,16 @@ export function scriptedModel(
   }
 }
 
+/** `deltaChars` as a list. Throws `invalid_input` if a delta would be empty. */
+export function checkSizes(deltaChars: number | readonly number[], op: string): readonly number[] {
+  const sizes = typeof deltaChars === 'number' ? [deltaChars] : deltaChars
+  if (sizes.length === 0 || sizes.some((size) => !(size >= 1)))
+    throw invalidInput(op, 'deltaChars must be at least 1')
+  return sizes
+}
+
 /** Cuts text into pieces of the sizes given, by turns. A surrogate pair stays whole, as on every wire. */
-function* cut(text: string, sizes: readonly number[]): Generator<string> {
+export function* cut(text: string, sizes: readonly number[]): Generator<string> {
   for (let at = 0, turn = 0; at < text.length; turn++) {
     let end = at + (sizes[turn % sizes.length] as number)
     if (/[\uD800-\uDBFF]/.test(text[end - 1] ?? '')) end++

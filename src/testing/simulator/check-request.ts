@@ -1,0 +1,57 @@
+import type { JsonObject } from '../../protocol/index.ts'
+import { isObject } from '../../protocol/index.ts'
+import { anthropicFlaw } from './check-anthropic.ts'
+import { chatFlaw } from './check-chat.ts'
+import { responsesFlaw } from './check-responses.ts'
+import type { Failure } from './failures.ts'
+import type { Ledger } from './ledger.ts'
+import type { Wire } from './wire.ts'
+
+export interface Checked {
+  readonly wire: Wire
+  /** Undefined if it was no JSON. */
+  readonly body: JsonObject | undefined
+  readonly keys: { readonly bearer?: string; readonly apiKey?: string }
+  readonly headers: Readonly<Record<string, string>>
+  /** The only key that is taken; any if absent. */
+  readonly apiKey?: string
+  readonly known: Ledger
+}
+
+/** Why the provider would not take a request, in its own words; undefined if it would. */
+export function checkRequest({ wire, body, keys, headers, apiKey, known }: Checked): Failure | undefined {
+  const key = wire === 'anthropic' ? (keys.apiKey ?? keys.bearer) : (keys.bearer ?? keys.apiKey)
+  if (key === undefined) return { status: 401, ...missingKey[wire] }
+  if (apiKey !== undefined && key !== apiKey) return { status: 401, ...wrongKey(wire, key) }
+  if (wire === 'anthropic' && !('anthropic-version' in headers))
+    return { status: 400, message: 'anthropic-version: header is required' }
+  if (!isObject(body)) return { status: 400, message: noJson[wire] }
+  if (wire === 'anthropic') return anthropicFlaw(body, known)
+  return wire === 'openai-chat' ? chatFlaw(body) : responsesFlaw(body, known)
+}
+
+const noKey =
+  "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY). You can obtain an API key from https://platform.openai.com/account/api-keys."
+
+const missingKey: Record<Wire, Omit<Failure, 'status'>> = {
+  'openai-chat': { message: noKey },
+  'openai-responses': { message: noKey },
+  anthropic: { message: 'x-api-key header is required' },
+}
+
+/** OpenAI shows the beginning and the end of the key. */
+function wrongKey(wire: Wire, key: string): Omit<Failure, 'status'> {
+  if (wire === 'anthropic') return { message: 'invalid x-api-key' }
+  const shown = key.length > 12 ? `${key.slice(0, 8)}${'*'.repeat(key.length - 12)}${key.slice(-4)}` : '****'
+  const message = `Incorrect API key provided: ${shown}. You can find your API key at https://platform.openai.com/account/api-keys.`
+  return { message, code: 'invalid_api_key' }
+}
+
+const openaiNoJson =
+  "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)"
+
+const noJson: Record<Wire, string> = {
+  'openai-chat': openaiNoJson,
+  'openai-responses': openaiNoJson,
+  anthropic: 'The request body is not valid JSON: expected value at line 1 column 1',
+}
