@@ -2,7 +2,9 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ProviderSimulator, providerSimulator } from '../src/testing/index.ts'
+import { answerTo, docsEnv, leadTo } from './docs-provider.ts'
 import { linkFaults } from './links.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
@@ -29,7 +31,10 @@ test('README.md shows the library at work', () => {
 })
 
 describe('programs', () => {
-  beforeAll(() => {
+  let provider: ProviderSimulator
+  afterAll(() => provider.close())
+  beforeAll(async () => {
+    provider = await providerSimulator(answerTo)
     if (!existsSync(join(root, 'dist', 'index.js')))
       throw new Error('there is no dist/index.js: run npm run build')
     rmSync(folder, { recursive: true, force: true })
@@ -55,11 +60,9 @@ describe('programs', () => {
       // A program that writes files writes them here, where no other finds them.
       const cwd = await mkdtemp(join(tmpdir(), 'millrace-snippet-'))
       try {
-        const { exit, stdout, stderr } = await run(process.execPath, [join(folder, fileOf(program))], {
-          cwd,
-          env: plainEnv(),
-          limitMs: 30_000,
-        })
+        const args = ['--import', leadTo(provider.url), join(folder, fileOf(program))]
+        const env = { ...plainEnv(), ...docsEnv }
+        const { exit, stdout, stderr } = await run(process.execPath, args, { cwd, env, limitMs: 30_000 })
         expect({ exit, stderr: withoutStrippingWarning(stderr) }).toEqual({ exit: 0, stderr: '' })
         if (program.expected !== undefined) expect(tidy(stdout)).toBe(program.expected)
       } finally {
