@@ -8,7 +8,8 @@ export function bodyOf(fields: Fields, extra: JsonObject | undefined): JsonObjec
   const all: Fields = { ...fields, ...rest }
   const own = Array.isArray(fields.tools) ? fields.tools : []
   const more = Array.isArray(tools) ? tools : []
-  if (own.length + more.length > 0) all.tools = [...own, ...more]
+  // An empty list is refused: `Invalid 'tools': empty array. Expected an array with minimum length 1`.
+  all.tools = own.length + more.length > 0 ? [...own, ...more] : undefined
   const given = Object.entries(all).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined)
   return Object.fromEntries(given)
 }

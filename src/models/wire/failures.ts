@@ -1,7 +1,8 @@
 import type { ErrorCode, JsonValue } from '../../protocol/index.ts'
 import { isObject, MillraceError } from '../../protocol/index.ts'
+import { saysBadKey, saysLargerThanLimit, saysNoMoney, saysTooLong } from './failure-words.ts'
 import type { HeaderLookup } from './retry-after.ts'
-import { retryAfterOf } from './retry-after.ts'
+import { retryAfterOf, waitIn } from './retry-after.ts'
 import { withoutSecrets } from './secrets.ts'
 
 /** A provider's no: an HTTP answer that is not 2xx, or an error inside a stream that began well. */
@@ -31,23 +32,22 @@ export function failureOf(refusal: Refusal): MillraceError {
   const { op = 'model.stream', provider, headers, secrets = [] } = refusal
   const said = read(refusal.body)
   const status = refusal.status ?? said.status
-  const { code, retryable, todo } = kindOfFailure(said, status)
+  const told = waitIn(`${said.message} ${wordsOf(refusal.body)}`)
+  const wait = retryAfterOf(headers) ?? told
+  const { code, retryable, todo } = kindOfFailure(said, status, told !== undefined)
   const advice = code === 'auth' && refusal.keyName ? `${todo} (${refusal.keyName})` : todo
   const answered = refusal.status === undefined ? `${provider} failed` : `${provider} answered ${status}`
   const words = withoutSecrets(said.message, secrets).trim().slice(0, 1000).toWellFormed()
-  const retryAfterMs =
-    code === 'rate_limit' || code === 'overloaded' || retryable
-      ? retryAfterOf(headers, `${said.message} ${JSON.stringify(refusal.body) ?? ''}`)
-      : undefined
   // Both OpenAI and Anthropic send it where the status alone would mislead.
   const wish = headers?.get('x-should-retry')
+  const again = wish === 'true' || (wish !== 'false' && retryable)
   return new MillraceError({
     op,
     code,
     message: [words ? `${answered}: ${words}` : answered, advice].filter(Boolean).join(' — '),
-    retryable: wish === 'true' ? true : wish === 'false' ? false : retryable,
+    retryable: again,
     status,
-    retryAfterMs,
+    retryAfterMs: again || code === 'rate_limit' ? wait : undefined,
   })
 }
 
@@ -57,58 +57,43 @@ interface Kind {
   readonly todo?: string
 }
 
-/**
- * The conversation does not fit, in each provider's own words:
- * - OpenAI, DeepSeek, vLLM, OpenRouter: `This model's maximum context length is 8192 tokens. However, you requested …`, code
- *   `context_length_exceeded`; newer: `Your input exceeds the context window of this model`
- * - Anthropic: `prompt is too long: 210000 tokens > 200000 maximum`, ``input length and `max_tokens` exceed context limit``
- * - Gemini: `The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)`
- * - Groq: `Please reduce the length of the messages or completion`
- * - Mistral: `Prompt contains 40000 tokens … too large for model with 32768 maximum context length`
- * - xAI: `This model's maximum prompt length is 131072 but the request contains 537812 tokens`
- * - llama.cpp: `the request exceeds the available context size`, type `exceed_context_size_error`; LM Studio: `… tokens to keep
- *   from the initial prompt is greater than the context length`; Ollama: `prompt too long; exceeded max context length`
- * - Moonshot: `Your request exceeded model token limit`; Alibaba: `Range of input length should be [1, 98304]`; GitHub Copilot:
- *   `prompt token count of 64114 exceeds the limit of 64000`; Bedrock: `Input is too long for requested model`
- */
-const overflow =
-  /context.?(length|window|size|limit)[\w ]*exceed|exceed\w* (the |model'?s? |max\w* |available )*(context|token limit)|maximum (context|prompt) length|prompt (is )?too long|input is too long|input token count.*exceeds|input length.*exceed|reduce the length of the (messages|prompt|input)|greater than the context length|exceeded model token limit|range of input length|token count of \d+ exceeds|exceed_context_size|model_context_window_exceeded|too many (input )?tokens in|larger than the maximum context/i
-
-/** No money or quota is left: waiting does not help. */
-const broke =
-  /insufficient_quota|insufficient.?balance|exceeded your current quota|credit balance is too low|billing|payment_required|out of credits|insufficient credits|arrearage/i
-
-function kindOfFailure({ message, kinds }: Said, status: number | undefined): Kind {
-  const all = `${kinds} ${message}`
+function kindOfFailure({ message, kinds }: Said, status: number | undefined, waits: boolean): Kind {
   const is = (pattern: RegExp) => pattern.test(kinds)
-  if (overflow.test(all)) return { code: 'context_overflow', retryable: false, todo: tooLong }
-  if (status === 402 || (broke.test(all) && status !== 401))
+  if (status === 413 || saysTooLong(`${kinds} ${message}`) || is(/request_too_large/i))
+    return { code: 'context_overflow', retryable: false, todo: tooLong }
+  // Gemini says `You exceeded your current quota` of the one for a minute too, and then when to come back.
+  if (status === 402 || (mayBeMoney.has(status) && saysNoMoney(kinds, waits ? '' : message)))
     return { code: 'rate_limit', retryable: false, todo: 'check the plan and billing of the account' }
   if (
     status === 401 ||
     status === 403 ||
-    is(/authentication|permission|invalid_api_key|unauthorized|unauthenticated/i)
+    is(/authentication|permission|invalid_api_key|unauthorized|unauthenticated/i) ||
+    ((status === 400 || status === undefined) && saysBadKey(message))
   )
     return { code: 'auth', retryable: false, todo: 'check the API key and what it may do' }
-  if (status === 429 || is(/rate_?limit|too_many_requests|resource_exhausted/i))
-    return { code: 'rate_limit', retryable: true }
+  if (status === 429 || is(/rate_?limit|too_many_requests|resource_exhausted|throttl/i))
+    return saysLargerThanLimit(message)
+      ? { code: 'rate_limit', retryable: false, todo: 'shorten the conversation, or raise the limit' }
+      : { code: 'rate_limit', retryable: true }
   if (
     status === 529 ||
     status === 503 ||
     is(/overloaded|unavailable|slow_down/i) ||
-    /overloaded/i.test(message)
+    ((status === undefined || status >= 500) && /overloaded/i.test(message))
   )
     return { code: 'overloaded', retryable: true }
-  if (status === 413 || is(/request_too_large/i))
-    return { code: 'context_overflow', retryable: false, todo: tooLong }
-  if (status === 408 || status === 504 || is(/timeout/i)) return { code: 'timeout', retryable: true }
-  if (status === 404)
+  if (status === 408 || status === 504 || is(/timeout|deadline_exceeded/i))
+    return { code: 'timeout', retryable: true }
+  // LM Studio, with a 200: `Unexpected endpoint or method. (POST /chat/completions)`.
+  if (status === 404 || /^unexpected endpoint/i.test(message))
     return { code: 'llm_error', retryable: false, todo: "check the model's name and the baseURL" }
   if (status === 409 || (status !== undefined && status >= 500)) return { code: 'llm_error', retryable: true }
   if (status !== undefined) return { code: 'llm_error', retryable: false }
   // In the middle of a stream, with no status: what is not the request's own fault passes.
   return { code: 'llm_error', retryable: !is(/invalid|not_found|unsupported|policy|filter|bad_request/i) }
 }
+
+const mayBeMoney: ReadonlySet<number | undefined> = new Set([400, 403, 429, undefined])
 
 const tooLong = 'shorten the conversation, or use a model with a larger context'
 
@@ -121,29 +106,36 @@ function read(body: unknown): Said {
   // Gemini's compatible endpoint puts the one error into a list.
   const first: unknown = Array.isArray(value) ? value[0] : value
   if (!isObject(first)) return { message: '', kinds: '', status: undefined }
-  // `{"error":{…}}`, `{"error":"…"}`, `{"type":"error","error":{…}}`, or the fields at the top (vLLM, FastAPI, Mistral).
+  // `{"error":{…}}`, `{"error":"…"}`, `{"type":"error","error":{…}}`, or the fields at the top (vLLM, FastAPI, Mistral, AWS).
   const inner = isObject(first.error) ? first.error : first
-  const said = [inner.message, first.message, first.error, first.detail, inner.msg].find(
+  const said = [inner.message, first.message, first.error, first.detail, inner.msg, inner.Message].find(
     (text) => text !== undefined && text !== null && text !== '' && !(isObject(text) && text === first.error),
   )
   const code = Number(inner.code ?? inner.status_code ?? first.status_code ?? first.status)
+  const words = typeof said === 'string' ? said : said === undefined ? '' : JSON.stringify(said)
+  const nested = typeof said === 'string' ? within(said) : undefined
+  const { metadata } = inner
+  // OpenRouter says `Provider returned error` and puts what the provider said here.
+  const raw = isObject(metadata) && typeof metadata.raw === 'string' ? metadata.raw : ''
+  const upstream = within(raw)
+  const short = typeof first.error === 'string' && !/\s/.test(first.error) ? first.error : undefined
+  const kinds = [inner.type, inner.code, inner.status, first.code, first.type, first.__type, short]
   return {
-    message: [
-      typeof said === 'string' ? said : said === undefined ? '' : JSON.stringify(said),
-      upstream(inner),
-    ]
-      .filter(Boolean)
-      .join(': '),
-    kinds: [inner.type, inner.code, inner.status, first.code, first.type, first.error]
-      .filter((kind) => typeof kind === 'string')
-      .join(' '),
-    status: Number.isInteger(code) && code >= 400 && code < 600 ? code : undefined,
+    message: [nested?.message || words, upstream?.message || raw].filter(Boolean).join(': '),
+    kinds: [...kinds, nested?.kinds, upstream?.kinds].filter((kind) => typeof kind === 'string').join(' '),
+    status: Number.isInteger(code) && code >= 400 && code < 600 ? code : nested?.status,
   }
 }
 
-/** OpenRouter says `Provider returned error` and puts what the provider said into `metadata.raw`. */
-function upstream({ metadata }: Record<string, unknown>): string {
-  return isObject(metadata) && typeof metadata.raw === 'string' ? metadata.raw : ''
+/** Proxies put the whole answer of a provider into a text, as JSON. */
+function within(text: string): Said | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  const value = parsed(text)
+  return typeof value === 'string' ? undefined : read(value)
+}
+
+function wordsOf(body: unknown): string {
+  return typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
 }
 
 function parsed(text: string): JsonValue {

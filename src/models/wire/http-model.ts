@@ -15,11 +15,12 @@ import {
   kindOf,
   MillraceError,
   mergeSettings,
+  messageOf,
   settingsTable,
   someText,
 } from '../../protocol/index.ts'
 import type { Fetch, HttpCall } from './http.ts'
-import { secretsIn } from './secrets.ts'
+import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
 
 /** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
 export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
@@ -68,19 +69,34 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
   const defaults = settingsOf(options)
 
   async function keyOf(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
-    const { apiKey } = options
-    const key = typeof apiKey === 'function' ? await apiKey() : (apiKey ?? fromEnvironment(keyName))
+    const key = await givenKey()
     if (key === undefined || key === '') {
       const own = Object.keys(headers).some((name) => /^(authorization|api-key|x-api-key)$/i.test(name))
       if (!spec.needsKey || own) return undefined
       throw noKey(`there is no API key for ${provider}`)
     }
     // A line break at the end of a file, most often. fetch would refuse it in words that quote the key.
-    if (!/^[\x21-\x7e]+$/.test(key))
+    if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
       throw noKey(
         `the API key for ${provider} has characters that no header can carry (a line break, a space?)`,
       )
     return key
+  }
+
+  async function givenKey(): Promise<string | undefined> {
+    const { apiKey } = options
+    if (typeof apiKey !== 'function') return apiKey ?? fromEnvironment(keyName)
+    try {
+      return await apiKey()
+    } catch (thrown) {
+      if (thrown instanceof MillraceError) throw thrown
+      throw new MillraceError({
+        op: 'model.stream',
+        code: 'auth',
+        message: `the apiKey function of ${provider} threw: ${withoutSecrets(messageOf(thrown), [])}`,
+        cause: isHarmless(thrown, []) ? thrown : undefined,
+      })
+    }
   }
 
   function noKey(problem: string): MillraceError {
@@ -94,7 +110,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
     async call(body, { settings, signal }) {
-      const own = settings.headers ?? {}
+      const own = lowerCased(settings.headers ?? {})
       const key = await keyOf(own)
       const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
       return {
@@ -104,7 +120,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
         body,
         signal,
         fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
-        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own)],
+        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own), ...secretsInUrl(url)],
         keyName,
       }
     },
@@ -141,6 +157,11 @@ function settingsOf(options: HttpModelOptions): ModelSettings {
   return Object.fromEntries(given)
 }
 
+/** `Authorization` and `authorization` are one header: sent both, they would be joined into one value that nobody takes. */
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
 /** A query, such as Azure's `?api-version=…`, stays at the end. */
 function address(baseURL: string, path: string): string {
   const url = new URL(baseURL)
@@ -150,7 +171,9 @@ function address(baseURL: string, path: string): string {
 
 function addressProblem(value: unknown): Problem {
   const sound = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
-  return !sound && 'must be an address such as https://host/v1'
+  if (!sound) return 'must be an address such as https://host/v1'
+  const { username, password } = new URL(value)
+  return (username || password) && 'must hold no user name and no password: send them in headers'
 }
 
 /** Where requests go: as told, or as the environment says, or to the usual place. */

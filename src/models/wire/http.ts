@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from './failures.ts'
-import { withoutSecrets } from './secrets.ts'
+import { isHarmless, withoutSecrets } from './secrets.ts'
 
 /** `fetch`, or something that behaves like it: through a proxy, with another agent, recorded, signed. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -21,6 +21,8 @@ export interface HttpCall {
 /** Sends a request and resolves when a stream of events has begun; whatever else comes back is thrown as our error. */
 export async function openStream(call: HttpCall): Promise<ReadableStream<Uint8Array>> {
   const { url, headers, body, signal, fetch } = call
+  // A fetch of the caller's own may not look at the signal.
+  if (signal.aborted) throw interrupted()
   let response: Response
   try {
     response = await fetch(url, {
@@ -28,14 +30,18 @@ export async function openStream(call: HttpCall): Promise<ReadableStream<Uint8Ar
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
       body: JSON.stringify(body),
       signal,
+      // Followed to another host, it would take `x-api-key` and the conversation there.
+      redirect: 'manual',
     })
   } catch (thrown) {
     throw unreachable(thrown, call)
   }
+  const { status } = response
+  // In browsers nothing more than this type is to be seen of it.
+  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) throw redirected(response, call)
   if (!response.ok) {
     const { provider, secrets, keyName } = call
     const said = await beginningOf(response)
-    const { status } = response
     throw failureOf({ provider, status, headers: response.headers, body: said, secrets, keyName })
   }
   const type = response.headers.get('content-type') ?? ''
@@ -60,23 +66,27 @@ function unreachable(thrown: unknown, call: HttpCall): MillraceError {
 const lasting = /CERT|TLS|SSL|SELF_SIGNED|ERR_INVALID|PROTOCOL/i
 
 function networkFailure(thrown: unknown, call: HttpCall, what: string): MillraceError {
-  if (call.signal.aborted)
-    return new MillraceError({
-      op: 'model.stream',
-      code: 'stream_interrupted',
-      message: 'the request was aborted',
-    })
+  if (call.signal.aborted) return interrupted()
   const { code, text } = innermost(thrown)
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code)
   const said = withoutSecrets([code, text].filter(Boolean).join(' '), call.secrets)
-  // An error of fetch may quote a header that it cannot send, with the key in it.
-  const harmless = said === [code, text].filter(Boolean).join(' ') && !leaks(thrown, call.secrets)
+  // What fetch throws by itself, and not because of the network, is about the request.
+  const refused =
+    thrown instanceof TypeError && thrown.cause === undefined && /invalid|header|url/i.test(text)
   return new MillraceError({
     op: 'model.stream',
     code: timedOut ? 'timeout' : 'stream_error',
     message: `${call.provider}: ${what}: ${said}`,
-    retryable: !lasting.test(code) && !(thrown instanceof TypeError && /invalid|header/i.test(text)),
-    cause: harmless ? thrown : undefined,
+    retryable: !lasting.test(code) && !refused,
+    cause: isHarmless(thrown, call.secrets) ? thrown : undefined,
+  })
+}
+
+function interrupted(): MillraceError {
+  return new MillraceError({
+    op: 'model.stream',
+    code: 'stream_interrupted',
+    message: 'the request was aborted',
   })
 }
 
@@ -89,32 +99,55 @@ function innermost(thrown: unknown): { code: string; text: string } {
   return { code, text: text.startsWith(code) ? text.slice(code.length).trim() : text }
 }
 
-function leaks(thrown: unknown, secrets: readonly string[]): boolean {
-  const texts: string[] = []
-  for (let at = thrown; isObject(at) && texts.length < 5; at = at.cause) texts.push(messageOf(at))
-  return secrets.some((secret) => secret.length >= 4 && texts.some((text) => text.includes(secret)))
+function redirected(response: Response, { provider, url }: HttpCall): MillraceError {
+  response.body?.cancel().catch(() => {})
+  const location = response.headers.get('location') ?? ''
+  const place = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : ''
+  return new MillraceError({
+    op: 'model.stream',
+    code: 'llm_error',
+    message: `${provider} answered ${response.status || 'with a redirect'}: it sends us on${place}, where no key is taken: set the baseURL to where it really is`,
+    status: response.status || undefined,
+  })
 }
 
 async function notAStream(response: Response, type: string, call: HttpCall): Promise<MillraceError> {
   const { provider, secrets, keyName, url } = call
   const said = await beginningOf(response)
-  const json = /^application\/(\w+\+)?json\b/i.test(type)
-  if (json && /^\s*\{\s*"error"|"type"\s*:\s*"error"/.test(said))
+  const answer = /^application\/(\S+\+)?json\b/i.test(type) ? kindOfJson(said) : 'other'
+  if (answer === 'failure')
     return failureOf({ provider, body: said, headers: response.headers, secrets, keyName })
-  const whole = json && /"choices"|"output"|"content"/.test(said)
-  if (whole)
+  if (answer === 'whole')
     return new MillraceError({
       op: 'model.stream',
       code: 'streaming_not_supported',
       message: `${provider} gave its answer in one piece although a stream was asked for: this server cannot stream; wrap it with fromGenerate()`,
     })
-  const beginning = withoutSecrets(said.replace(/\s+/g, ' ').trim().slice(0, 120), secrets)
+  // Taken out before it is cut: a part of a key is still a part of it.
+  const beginning = withoutSecrets(said, secrets).replace(/\s+/g, ' ').trim().slice(0, 120).toWellFormed()
   return new MillraceError({
     op: 'model.stream',
     code: 'llm_error',
     message: `${provider} answered 200 with ${type} instead of a stream of events: check that the baseURL is right and that no proxy stands in between (${new URL(url).origin} sent: ${beginning})`,
     status: response.status,
   })
+}
+
+/** What came instead of a stream. A long answer is not read to its end, and known by its beginning. */
+function kindOfJson(text: string): 'failure' | 'whole' | 'other' {
+  // A stream after all, under a name that is not its own.
+  if (!/^\s*[[{]/.test(text)) return 'other'
+  const whole = /"(choices|output|content)"\s*:\s*\[/.test(text)
+  try {
+    const value: unknown = JSON.parse(text)
+    const first: unknown = Array.isArray(value) ? value[0] : value
+    if (!isObject(first)) return 'other'
+    const { error, object, type, detail, message } = first
+    if (error || object === 'error' || type === 'error' || (!whole && (detail || message))) return 'failure'
+  } catch {
+    // Cut off, or no JSON after all.
+  }
+  return whole ? 'whole' : 'other'
 }
 
 const enough = 64 * 1024

@@ -7,7 +7,7 @@ export type Source =
 
 export function sourceOf(part: ImagePart | FilePart): Source {
   if ('data' in part) return { data: part.data, mediaType: part.mediaType }
-  const inline = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(part.url)
+  const inline = /^data:([^;,]+)[^,]*;base64,(.*)$/is.exec(part.url)
   if (inline) return { mediaType: inline[1] as string, data: inline[2] as string }
   return { url: part.url }
 }

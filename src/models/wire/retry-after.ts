@@ -4,42 +4,39 @@ export interface HeaderLookup {
 }
 
 /**
- * How long the provider asked to wait, in milliseconds. Looks at `retry-after-ms` (OpenAI, Azure), `retry-after` as seconds or
- * as a date, then at what was said in the body. Nothing if there is no such wish, or none that makes sense.
+ * How long the provider's headers ask to wait, in milliseconds: `retry-after-ms` (OpenAI, Azure), or `retry-after` as seconds or as
+ * a date. Nothing if there is no such wish, or none that makes sense.
  */
-export function retryAfterOf(
-  headers: HeaderLookup | undefined,
-  message: string,
-  now = Date.now(),
-): number | undefined {
+export function retryAfterOf(headers: HeaderLookup | undefined, now = Date.now()): number | undefined {
   const exact = number(headers?.get('retry-after-ms'))
   if (exact !== undefined) return exact
-  const header = headers?.get('retry-after') ?? undefined
+  const header = headers?.get('retry-after') ?? ''
   const seconds = number(header)
   if (seconds !== undefined) return seconds * 1000
-  const date = header === undefined ? Number.NaN : Date.parse(header)
-  if (!Number.isNaN(date)) return Math.max(0, date - now)
-  return waitIn(message)
+  // `Date.parse` makes a day of 2001 out of `-5`: only what has the form of a date is one.
+  const date = /^\s*([a-z]{3,9}|\d{4}-\d\d)\b.*\d\d:\d\d/i.test(header) ? Date.parse(header) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
 function number(text: string | null | undefined): number | undefined {
-  if (text === null || text === undefined || text.trim() === '') return undefined
+  if (!text || !/^\s*\d+(\.\d+)?\s*$/.test(text)) return undefined
   const value = Number(text)
-  return Number.isFinite(value) && value >= 0 ? value : undefined
+  return Number.isFinite(value) ? value : undefined
 }
 
+const lead = /(?:(?:try again|retry) (?:in|after)|retryDelay[\\"]*\s*:[\\"\s]*)\s*/i
+const amount =
+  /(?:(\d+)\s*h(?:ours?)?)?\s*(?:(\d+)\s*m(?:in(?:ute)?s?)?(?![a-z]))?\s*(?:(\d+(?:\.\d+)?)\s*(ms|s)(?:econds?)?)?/i
+const wait = new RegExp(lead.source + amount.source, 'i')
+
 /**
- * `Please try again in 1m2.5s.` (OpenAI, Groq), `try again in 450ms`, `retry in 34.07s` and `"retryDelay":"34s"` (Gemini),
- * which stand in the body where the header is missing.
+ * The same in the words of a body, where the header is missing: `Please try again in 1m2.5s.` (OpenAI, Groq), `in 450ms`, `Please
+ * retry after 20 seconds.` (Azure), `please try again after 1 seconds` (Moonshot), `retry in 34.07s` and `"retryDelay":"34s"` (Gemini).
  */
-function waitIn(message: string): number | undefined {
-  const found =
-    /(?:try again in|retry in|retryDelay"?\s*:\s*"?)\s*(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)(ms|s))?/i.exec(
-      message,
-    )
+export function waitIn(text: string): number | undefined {
+  const found = wait.exec(text)
   if (!found?.slice(1).some(Boolean)) return undefined
-  const [, hours = 0, minutes = 0, amount = 0, unit] = found
-  const ms =
-    Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(amount) * (unit === 'ms' ? 1 : 1000)
-  return Number.isFinite(ms) ? ms : undefined
+  const [, hours = 0, minutes = 0, count = 0, unit] = found
+  const ms = Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(count) * (unit === 'ms' ? 1 : 1000)
+  return Number.isFinite(ms) ? Math.round(ms) : undefined
 }

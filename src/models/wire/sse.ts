@@ -14,14 +14,16 @@ export interface SseReader {
 }
 
 /** Longer than any picture a provider sends in one event; a line that never ends must not fill the memory. */
-const longestEvent = 64 * 1024 * 1024
+const longestEvent = 32 * 1024 * 1024
 
 export function sseReader(
   onEvent: (data: string, event: string) => void,
   { maxChars = longestEvent }: { readonly maxChars?: number } = {},
 ): SseReader {
-  // Takes the byte order mark away, and keeps the bytes of a character that is not complete.
-  const decoder = new TextDecoder()
+  // Keeps the bytes of a character that is not complete. The byte order mark is taken away here: left to itself, the decoder of
+  // Node takes a second one too if the first came alone.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let fresh = true
   /** The beginning of a line, in the pieces in which it came: joined once, so that a drip of bytes costs no more. */
   let pieces: string[] = []
   let held = 0
@@ -32,6 +34,10 @@ export function sseReader(
 
   function read(text: string) {
     let rest = text
+    if (fresh && rest !== '') {
+      fresh = false
+      if (rest.startsWith('\ufeff')) rest = rest.slice(1)
+    }
     if (afterCr && rest !== '') {
       if (rest.startsWith('\n')) rest = rest.slice(1)
       afterCr = false

@@ -34,31 +34,55 @@ export async function* streamEvents({
   goesOn,
 }: Exchange): AsyncGenerator<ModelEvent, void, undefined> {
   do {
-    const call = await prepare()
-    const body = (await openStream(call)).getReader()
-    // A fetch of the caller's own may not have heard of the signal.
-    const cancel = () => void body.cancel().catch(() => {})
-    call.signal.addEventListener('abort', cancel)
-    const events: ModelEvent[] = []
-    const wire = open(events, call)
-    const sse = sseReader((data, event) => {
-      if (!wire.over) wire.read(data, event)
-    })
+    const asked = await prepare()
+    // Node's fetch leaves its listener on a signal until it is collected, and a signal may live for many requests.
+    const own = new AbortController()
+    const abort = () => own.abort(asked.signal.reason)
+    asked.signal.addEventListener('abort', abort)
+    if (asked.signal.aborted) abort()
+    let answer: Answer | undefined
     try {
+      answer = await openAnswer({ ...asked, signal: own.signal }, open)
+      const { events, wire } = answer
       while (!wire.over) {
-        const failure = await readOnce()
+        const failure = await answer.readOnce()
         for (let at = 0; at < events.length; at++) yield events[at] as ModelEvent
         events.length = 0
         if (failure && !wire.over) throw failure
       }
     } finally {
-      // Closes the socket if the provider keeps it open; nobody waits for that.
-      cancel()
-      call.signal.removeEventListener('abort', cancel)
+      asked.signal.removeEventListener('abort', abort)
+      answer?.close()
     }
+  } while (goesOn?.())
+}
 
-    /** Gives what is to be thrown unless the answer is complete, and nothing if there may be more. */
-    async function readOnce(): Promise<MillraceError | undefined> {
+interface Answer {
+  readonly wire: WireReader
+  /** What was understood and has not been told. */
+  readonly events: ModelEvent[]
+  /** Gives what is to be thrown unless the answer is complete, and nothing if there may be more. */
+  readOnce(): Promise<MillraceError | undefined>
+  /** Closes the socket if the provider keeps it open; nobody waits for that. */
+  close(): void
+}
+
+async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answer> {
+  const body = (await openStream(call)).getReader()
+  const close = () => void body.cancel().catch(() => {})
+  // A fetch of the caller's own may not have heard of the signal.
+  call.signal.addEventListener('abort', close)
+  if (call.signal.aborted) close()
+  const events: ModelEvent[] = []
+  const wire = open(events, call)
+  const sse = sseReader((data, event) => {
+    if (!wire.over) wire.read(data, event)
+  })
+  return {
+    wire,
+    events,
+    close,
+    async readOnce() {
       let chunk: ReadableStreamReadResult<Uint8Array>
       try {
         chunk = await body.read()
@@ -67,6 +91,8 @@ export async function* streamEvents({
         wire.end()
         return broken(thrown, call)
       }
+      // Cancelled here, it ends as if in good order.
+      if (call.signal.aborted) return broken(undefined, call)
       try {
         if (!chunk.done) {
           sse.push(chunk.value)
@@ -83,8 +109,8 @@ export async function* streamEvents({
         code: 'stream_error',
         message: `${call.provider} ended the stream without its terminal event: the answer is not complete`,
       })
-    }
-  } while (goesOn?.())
+    },
+  }
 }
 
 /** The JSON of an event. */

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
+
+const key = 'corp-7f3a9c1d2b'
+
+describe('a text without secrets', () => {
+  test('has no known key in it, in any of the forms in which it may be quoted', () => {
+    const odd = 'a"b\\c/d+e=f'
+    expect(withoutSecrets(`${key} and ${key}`, [key])).toBe('[key] and [key]')
+    expect(withoutSecrets(JSON.stringify({ sent: odd }), [odd])).toBe('{"sent":"[key]"}')
+    expect(withoutSecrets(`?key=${encodeURIComponent(odd)}`, [odd])).toBe('?key=[key]')
+  })
+
+  test('has nothing left of a header that holds a key', () => {
+    expect(withoutSecrets(`Token ${key}`, [key, `Token ${key}`])).toBe('[key]')
+  })
+
+  test.each([
+    ['OpenAI', 'sk-proj-abcDEF0123456789_xyz'],
+    ['Anthropic', 'sk-ant-api03-AbCdEf123456-789_AA'],
+    ['Groq', 'gsk_abcdefGHIJKL0123456789'],
+    ['xAI', 'xai-abcdefGHIJKL0123456789'],
+    ['Google', 'AIzaSyA0123456789abcdefghijklmnopqrs'],
+    ['AWS', 'AKIAIOSFODNN7EXAMPLE'],
+    ['Hugging Face', 'hf_abcdefghijkl0123456789'],
+    ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123'],
+  ])('has no key in it that only looks like one of %s', (_, found) => {
+    expect(withoutSecrets(`not valid: ${found}.`, [])).toBe('not valid: [key].')
+    expect(withoutSecrets(`Bearer ${found}`, [])).toBe('Bearer [key]')
+  })
+
+  test.each([
+    'the tool key-value-store-lookup is not known',
+    'task-based_scheduling_of_work failed',
+    'Basic authentication is not supported',
+    'risk-assessment-number-12345678 is missing',
+    'Incorrect API key provided: sk-ab***********cd. You can find yours at https://platform.openai.com/api-keys',
+    '',
+  ])('is otherwise as it was: %s', (text) => {
+    expect(withoutSecrets(text, [])).toBe(text)
+  })
+
+  test('keeps what is too short to be a secret', () => {
+    expect(withoutSecrets('an abc', ['abc', ''])).toBe('an abc')
+  })
+})
+
+describe('the secrets of a request', () => {
+  test('are in the headers whose names say so, with and without their scheme', () => {
+    expect(secretsIn({ Authorization: `Bearer ${key}`, 'x-api-key': 'k2', 'x-title': 'open' })).toStrictEqual(
+      [`Bearer ${key}`, key, 'k2', 'k2'],
+    )
+  })
+
+  test('are the values of cookies too, one by one', () => {
+    const found = secretsIn({ cookie: 'theme=dark; session=s3cr3t-session=; id=0123456789' })
+    expect(found).toContain('s3cr3t-session=')
+    expect(found).toContain('0123456789')
+    expect(found).not.toContain('dark')
+  })
+
+  test('are in the address where it has a key', () => {
+    expect(secretsInUrl('https://host/v1?key=abcd1234&api-version=2026-01-01')).toStrictEqual([
+      'abcd1234',
+      'abcd1234',
+    ])
+    expect(secretsInUrl('https://host/v1')).toStrictEqual([])
+  })
+})
+
+describe('something thrown is harmless', () => {
+  const with_ = (fields: object) => Object.assign(new Error('failed'), fields)
+
+  test('if there is no key anywhere in it', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), {
+      code: 'ECONNREFUSED',
+      port: 1,
+    })
+    expect(isHarmless(new TypeError('fetch failed', { cause }), [key])).toBe(true)
+    expect(isHarmless(new AggregateError([cause, cause], 'all failed'), [key])).toBe(true)
+    expect(isHarmless(with_({ socket: { bytesRead: 0, peer: ['a', null, undefined] } }), [key])).toBe(true)
+    expect(isHarmless('a word', [key])).toBe(true)
+    expect(isHarmless(undefined, [key])).toBe(true)
+  })
+
+  test.each([
+    ['in its message', new Error(`bad header ${key}`)],
+    ['in the message of its cause', new Error('failed', { cause: new Error(key) })],
+    ['in one of several errors', new AggregateError([new Error(key)], 'failed')],
+    ['in a field, however deep', with_({ config: { headers: [{ authorization: `Bearer ${key}` }] } })],
+    ['behind a symbol', with_({ [Symbol('request')]: key })],
+    ['in an object that cannot be looked through', with_({ request: new Headers({ authorization: key }) })],
+    ['in a map', with_({ headers: new Map([['authorization', key]]) })],
+    ['in a function', with_({ retry: () => key })],
+    ['as text', `Bearer ${key}`],
+    [
+      'behind a getter that throws',
+      Object.defineProperty(new Error('x'), 'message', { get: () => JSON.parse('') }),
+    ],
+  ])('but not with a key %s', (_, thrown) => {
+    expect(isHarmless(thrown, [key])).toBe(false)
+  })
+
+  test('also when it goes in circles', () => {
+    const circle = with_({})
+    expect(isHarmless(Object.assign(circle, { self: circle }), [key])).toBe(true)
+  })
+})

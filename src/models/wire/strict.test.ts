@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { JsonObject } from '../../protocol/index.ts'
+import { closedSchema, fitsStrict } from './strict.ts'
+
+const schemaOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as unknown as JsonObject
+/** As the output side writes it, where objects are closed. */
+const closedOf = (schema: z.ZodType) => z.toJSONSchema(schema) as unknown as JsonObject
+
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+  ...more,
+})
+const text = { type: 'string' }
+
+describe('a schema that OpenAI can hold a model to', () => {
+  const node = z.object({
+    get children() {
+      return z.array(node)
+    },
+  })
+
+  test.each([
+    [
+      'closed objects with all properties required',
+      object({ a: text, b: object({ c: { type: 'number', minimum: 1 } }) }),
+    ],
+    ['no properties', object({})],
+    [
+      'lists and what may be null',
+      object({ a: { type: 'array', items: object({ b: { type: ['string', 'null'] } }), minItems: 1 } }),
+    ],
+    ['choices', object({ a: { anyOf: [object({ b: text }), { type: 'null' }] } })],
+    ['values', object({ a: { type: 'string', enum: ['x'] }, b: { type: 'string', const: 'y' } })],
+    ['definitions', object({ a: { $ref: '#/$defs/n' } }, { $defs: { n: object({ b: text }) } })],
+    ['words about it', object({ a: { type: 'string', description: 'd', title: 't' } }, { $schema: 's' })],
+    [
+      'names of properties that are keywords elsewhere',
+      object({ oneOf: text, not: text, properties: object({ type: text }), minLength: text }),
+    ],
+    ['a known format', object({ a: { type: 'string', format: 'date-time' } })],
+    [
+      'zod',
+      closedOf(
+        z.object({
+          a: z.string(),
+          b: z.array(z.object({ c: z.number().nullable() })),
+          d: z.enum(['x', 'y']),
+        }),
+      ),
+    ],
+    ['zod, in circles', closedOf(node)],
+  ])('has %s', (_, schema) => {
+    expect(fitsStrict(schema)).toBe(true)
+  })
+
+  test.each([
+    ['an open object', { type: 'object', properties: { a: text }, required: ['a'] }],
+    ['an optional property', object({ a: text, b: text }, { required: ['a'] })],
+    [
+      'an optional property deep down',
+      object({ a: { type: 'array', items: object({ b: text }, { required: [] }) } }),
+    ],
+    ['an open object among the choices', object({ a: { anyOf: [{ type: 'object' }, { type: 'null' }] } })],
+    ['an open object among the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
+    ['an object that may be null and is open', object({ a: { type: ['object', 'null'], properties: {} } })],
+    ['anything', object({ a: {} })],
+    ['true', object({ a: true })],
+    ['a value without a type', object({ a: { enum: ['x'] } })],
+    ['oneOf', object({ a: { oneOf: [text, { type: 'null' }] } })],
+    ['allOf', object({ a: { allOf: [text] } })],
+    ['a tuple', object({ a: { type: 'array', prefixItems: [text] } })],
+    ['a length', object({ a: { type: 'string', minLength: 1 } })],
+    ['a format that is not known', object({ a: { type: 'string', format: 'uri' } })],
+    ['a choice at the top', { anyOf: [object({ a: text })] }],
+    ['a list at the top', { type: 'array', items: text }],
+    ['nothing', undefined],
+    ['zod: a record', closedOf(z.object({ a: z.record(z.string(), z.string()) }))],
+    [
+      'zod: a discriminated union',
+      closedOf(
+        z.object({
+          a: z.discriminatedUnion('t', [z.object({ t: z.literal('x') }), z.object({ t: z.literal('y') })]),
+        }),
+      ),
+    ],
+    ['zod: unknown', closedOf(z.object({ a: z.unknown() }))],
+    ['zod: what is open on the side of the input', schemaOf(z.object({ a: z.string() }))],
+  ])('has not %s', (_, schema) => {
+    expect(fitsStrict(schema)).toBe(false)
+  })
+})
+
+describe('a schema as Anthropic takes it', () => {
+  test('has every object closed, however deep', () => {
+    const open = (properties: JsonObject) => ({ type: 'object', properties, required: [] })
+    const closed = (properties: JsonObject) => ({ ...open(properties), additionalProperties: false })
+    expect(
+      closedSchema({
+        ...open({ a: { type: 'array', items: open({}) }, b: { anyOf: [open({}), { type: 'null' }] } }),
+        $defs: { n: { type: ['object', 'null'] } },
+      }),
+    ).toStrictEqual({
+      ...closed({ a: { type: 'array', items: closed({}) }, b: { anyOf: [closed({}), { type: 'null' }] } }),
+      $defs: { n: { type: ['object', 'null'], additionalProperties: false } },
+    })
+  })
+
+  test('is closed even where it was a record', () => {
+    expect(closedSchema({ type: 'object', additionalProperties: text })).toStrictEqual({
+      type: 'object',
+      additionalProperties: false,
+    })
+  })
+
+  test('has none of the keywords that are refused', () => {
+    expect(
+      closedSchema({
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        ...object({
+          a: { type: 'string', minLength: 1, maxLength: 5, pattern: '^x', format: 'uri', description: 'd' },
+          b: { type: 'number', minimum: 0, exclusiveMaximum: 9, multipleOf: 2 },
+          c: { type: 'array', items: { type: 'string', format: 'cuid' }, minItems: 1, uniqueItems: true },
+        }),
+      }),
+    ).toStrictEqual(
+      object({
+        a: { type: 'string', format: 'uri', description: 'd' },
+        b: { type: 'number' },
+        c: { type: 'array', items: { type: 'string' } },
+      }),
+    )
+  })
+
+  test('keeps properties whose names are such keywords', () => {
+    const schema = object({
+      pattern: text,
+      not: text,
+      minimum: { type: 'number' },
+      format: text,
+      oneOf: text,
+    })
+    expect(closedSchema(schema)).toStrictEqual(schema)
+  })
+
+  test('keeps values as they are, whatever they look like', () => {
+    const value = { type: 'object', minimum: 5, oneOf: [] }
+    const schema = object({
+      a: { enum: [value] },
+      b: { const: value },
+      c: { type: 'object', default: value, examples: [value], additionalProperties: false },
+    })
+    expect(closedSchema(schema)).toStrictEqual(schema)
+  })
+
+  test('has anyOf for oneOf, and keeps allOf', () => {
+    expect(closedSchema({ oneOf: [text, { allOf: [{ type: 'object' }] }] })).toStrictEqual({
+      anyOf: [text, { allOf: [{ type: 'object', additionalProperties: false }] }],
+    })
+  })
+
+  test('is another one: the first stays as it was', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', minLength: 1 } } }
+    const before = structuredClone(schema)
+    closedSchema(schema)
+    expect(schema).toStrictEqual(before)
+  })
+})

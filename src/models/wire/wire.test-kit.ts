@@ -1,0 +1,126 @@
+import { once } from 'node:events'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
+import { inspect } from 'node:util'
+import { expect } from 'vitest'
+import type { ModelEvent } from '../../protocol/index.ts'
+import { MillraceError } from '../../protocol/index.ts'
+import type { HttpCall } from './http.ts'
+
+interface Seen {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+}
+
+export interface Loopback extends AsyncDisposable {
+  readonly url: string
+  readonly host: string
+  readonly requests: readonly Seen[]
+  /** Resolves with the first socket that comes in. */
+  readonly connected: Promise<Socket>
+  /** Resolves when the first socket that came in is closed. */
+  readonly hungUp: Promise<void>
+}
+
+/** A server on the loopback interface. `await using` closes it. */
+export function httpServer(answer: RequestListener): Promise<Loopback> {
+  const requests: Seen[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { method, url, headers } = request
+    requests.push({ method, url, headers, body: JSON.parse(body) })
+    answer(request, response)
+  })
+  return listen(server, requests)
+}
+
+/** The same for what no HTTP server would say. */
+export function tcpServer(onRequest: (socket: Socket) => void): Promise<Loopback> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => onRequest(socket))
+  })
+  return listen(server, [])
+}
+
+async function listen(server: Server, requests: readonly Seen[]): Promise<Loopback> {
+  const sockets = new Set<Socket>()
+  const connected = Promise.withResolvers<Socket>()
+  const hungUp = Promise.withResolvers<void>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    connected.resolve(socket)
+    socket.once('close', () => hungUp.resolve())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    host: `127.0.0.1:${port}`,
+    requests,
+    connected: connected.promise,
+    hungUp: hungUp.promise,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** An address at which nobody listens. */
+export async function nobody(): Promise<string> {
+  await using server = await tcpServer(() => {})
+  return server.url
+}
+
+export const key = 'corp-7f3a9c1d2b'
+
+export function callTo(url: string, over: Partial<HttpCall> = {}): HttpCall {
+  return {
+    provider: 'them',
+    url,
+    headers: { authorization: `Bearer ${key}` },
+    body: { hello: 'there' },
+    signal: new AbortController().signal,
+    fetch: globalThis.fetch,
+    secrets: [key],
+    keyName: 'THEIR_KEY',
+    ...over,
+  }
+}
+
+/** The error with which something fails, after a look whether it is ours and shows no key. */
+export async function failureFrom(work: Promise<unknown>): Promise<MillraceError> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof MillraceError)) throw new Error(`not our error: ${inspect(error)}`)
+  expect(shown(error)).not.toContain(key)
+  return error
+}
+
+/** Everything that can be seen of an error. */
+export function shown(error: MillraceError): string {
+  return [error.stack, JSON.stringify(error), inspect(error, { depth: null, showHidden: true })].join('\n')
+}
+
+/** All that a stream tells, and the error with which it ends, if it does. */
+export async function drain(stream: AsyncIterable<ModelEvent>) {
+  const events: ModelEvent[] = []
+  const ended = (async () => {
+    for await (const event of stream) events.push(event)
+  })()
+  const error = await ended.then(
+    () => undefined,
+    () => failureFrom(ended),
+  )
+  return { events, error }
+}
