@@ -46,10 +46,7 @@ export function anthropicMessages(
         add('user', userBlocks(message.content, provider))
         break
       case 'assistant':
-        add(
-          'assistant',
-          message.content.flatMap((part) => assistantBlocks(part, idOf, provider)),
-        )
+        add('assistant', assistantTurn(message.content, idOf, provider))
         break
       case 'tool':
         add('user', [resultBlock(message, idOf)])
@@ -70,6 +67,16 @@ function userBlocks(content: string | readonly UserPart[], provider: string): Js
   })
 }
 
+function assistantTurn(
+  parts: readonly AssistantPart[],
+  idOf: (callId: string) => string,
+  provider: string,
+): JsonObject[] {
+  const blocks = parts.flatMap((part) => assistantBlocks(part, idOf, provider))
+  // ``The final block in an assistant message cannot be `thinking`.``
+  return blocks.slice(0, blocks.findLastIndex(({ type }) => !String(type).endsWith('thinking')) + 1)
+}
+
 function assistantBlocks(
   part: AssistantPart,
   idOf: (callId: string) => string,
@@ -82,8 +89,8 @@ function assistantBlocks(
       return text(part.text).map((block) => ({ ...block, ...data }))
     case 'reasoning':
       // Without its signature, or from elsewhere, it would be refused.
-      if (!data) return []
-      return [data.type === 'redacted_thinking' ? data : { type: 'thinking', thinking: part.text, ...data }]
+      if (data?.type === 'redacted_thinking') return [data]
+      return data?.signature ? [{ type: 'thinking', thinking: part.text, signature: data.signature }] : []
     case 'tool-call':
       return [{ type: 'tool_use', id: idOf(part.callId), name: part.name, input: part.input, ...data }]
     case 'provider-tool':

@@ -164,7 +164,7 @@ export function anthropicReader(
         opaque: opaque({ type, data: begun.data as JsonValue }),
       })
     } else if (type === 'tool_use') {
-      if (rawOf(block) === '') emptyCall = block
+      if (rawOf(block).trim() === '') emptyCall = block
       else closeCall(block)
     } else if (isServerTool(type)) {
       events.push({
@@ -178,12 +178,19 @@ export function anthropicReader(
       events.push({
         type: 'provider-tool',
         callId: begun.tool_use_id,
-        name: type.slice(0, -'_tool_result'.length),
+        name: callName(begun.tool_use_id) ?? type.slice(0, -'_tool_result'.length),
         output: (begun.content ?? null) as JsonValue,
         ...(isFailed(begun) && { isError: true }),
         opaque: opaque(begun as JsonObject),
       })
     }
+  }
+
+  /** A result says only what kind it is of: `mcp_tool_result`. */
+  function callName(id: string): string | undefined {
+    for (const { type, start: begun } of blocks.values())
+      if (isServerTool(type) && begun.id === id) return nameOf(begun)
+    return undefined
   }
 
   function closeEmptyCall() {
@@ -222,15 +229,15 @@ export function anthropicReader(
     if (stopReason === undefined) closeEmptyCall()
     const counted = usage.total
     if (stopReason === 'pause_turn') {
-      const content = [...blocks.values()].filter(({ closed }) => closed).map(whole)
-      paused = { content, usage: counted ?? {} }
+      paused = { content: [...blocks.values()].filter(isWorthSending).map(whole), usage: counted ?? {} }
+      if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
     const reason = stopReason === undefined ? 'other' : (finishes[stopReason] ?? 'other')
     events.push({
       type: 'done',
       finish: reason,
-      ...(counted && { usage: spent === noUsage ? counted : addUsage(spent, counted) }),
+      ...(spent !== noUsage ? { usage: addUsage(spent, counted ?? {}) } : counted && { usage: counted }),
       metadata: { ...metadata, ...(reason === 'other' && stopReason && { finishReason: stopReason }) },
     })
   }
@@ -272,6 +279,11 @@ function isServerTool(type: string): boolean {
 /** The result of a server's tool says it in one of two ways. */
 function isFailed({ is_error: failed, content }: Fields): boolean {
   return failed === true || (isObject(content) && String(content.type).endsWith('_error'))
+}
+
+/** Text without a word in it is refused when it comes back. */
+function isWorthSending({ type, written, closed }: Block): boolean {
+  return closed && !(type === 'text' && written.trim() === '')
 }
 
 /** A block as it must come back. */

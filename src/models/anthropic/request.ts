@@ -31,13 +31,14 @@ export function anthropicBody(
       ...(strict !== undefined && { strict }),
     }),
   )
-  if (cache) markCache({ system, tools, turns }, cache)
+  // Marks of the provider's own choosing count among the four.
+  if (cache && extra?.cache_control === undefined) markCache({ system, tools, turns }, cache)
   const maxTokens = maxOutputTokens ?? traits.maxTokens
   const choice = toolChoice(request, settings, traits)
   const forced = choice?.type === 'any' || choice?.type === 'tool'
   const { thinking, effort } = reasoningOf(settings, { traits, maxTokens, forced, turns })
-  // A model that thinks by a budget takes no other sampling than its own.
-  const sampling = traits.sampling && thinking?.type !== 'enabled'
+  // While it thinks, a model takes no other sampling than its own.
+  const sampling = thinking && thinking.type !== 'disabled' ? 'none' : traits.sampling
   const own = isObject(extra?.output_config) ? (extra.output_config as JsonObject) : {}
   const outputConfig: JsonObject = {
     ...(effort && { effort }),
@@ -51,10 +52,10 @@ export function anthropicBody(
       system: system.length > 0 ? system : undefined,
       messages: turns as unknown as JsonValue,
       stream: true,
-      tools,
+      tools: tools.length > 0 ? tools : undefined,
       tool_choice: choice,
-      temperature: sampling ? temperature : undefined,
-      top_p: sampling ? topP : undefined,
+      temperature: sampling === 'none' ? undefined : temperature,
+      top_p: sampling === 'both' || (sampling === 'one' && temperature === undefined) ? topP : undefined,
       stop_sequences: stop ? [...stop] : undefined,
       thinking,
     },

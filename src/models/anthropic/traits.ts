@@ -8,8 +8,11 @@ export interface Traits {
   readonly alwaysThinks: boolean
   /** Those refuse to be held to a tool as well. */
   readonly forcedTools: boolean
-  /** From 4.7 on `temperature` and `top_p` are refused. */
-  readonly sampling: boolean
+  /**
+   * Which of `temperature` and `top_p` may be set. From 4.1 on one of them (`temperature and top_p cannot both be
+   * specified for this model`), and from 4.7 on neither.
+   */
+  readonly sampling: 'both' | 'one' | 'none'
   /** Takes a schema for its answer (`output_config.format`). */
   readonly structuredOutput: boolean
 }
@@ -23,7 +26,7 @@ export function traitsOf(model: string): Traits {
     thinking: version >= 4.6 ? 'adaptive' : version >= 3.7 ? 'budget' : 'none',
     alwaysThinks: stubborn || free,
     forcedTools: !stubborn,
-    sampling: version < 4.7,
+    sampling: version >= 4.7 ? 'none' : version >= 4.1 ? 'one' : 'both',
     structuredOutput: version >= 4.1,
   }
 }
@@ -40,9 +43,9 @@ function nameOf(model: string): { family: string; version: number } {
 }
 
 function maxTokens(family: string, version: number): number {
+  if (version < 3.5) return 4096
   if (family === '') return 16_000
   if (version >= 4.6) return 128_000
-  if (version < 3.5) return 4096
   if (version < 3.7) return 8192
   return family === 'opus' && version < 4.5 ? 32_000 : 64_000
 }

@@ -1,5 +1,7 @@
 import type { JsonValue, ModelEvent } from '../../protocol/index.ts'
-import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
+import { MillraceError, toolCall } from '../../protocol/index.ts'
+import type { Braces } from './braces.ts'
+import { braces } from './braces.ts'
 
 /** What one chunk says of one call. */
 export interface Fragment {
@@ -17,6 +19,8 @@ interface Call {
   readonly wireId: string
   name: string
   raw: string
+  /** Whether `raw` is a whole object. Not a proof that the call is complete: that is the next one's beginning. */
+  readonly braces: Braces
   /** Arguments that have not been told, since the name is not known yet. */
   untold: string
   begun: boolean
@@ -86,11 +90,11 @@ export function callJoiner(
       return otherName || (otherId && (call.placeholder || name !== call.name) && tools.has(call.name))
     }
     // While its arguments are open, a name or an id that changes means nothing.
-    return isComplete(call.raw) && (otherId || text !== '')
+    return (otherId || text !== '') && call.braces.closed
   }
 
   function open({ index, id }: Fragment): Call {
-    for (const call of calls) if (!call.closed && !call.placeholder && isComplete(call.raw)) close(call)
+    for (const call of calls) if (isWhole(call)) close(call)
     const base = id || `call_${calls.length + 1}`
     let callId = base
     for (let count = 2; calls.some((call) => call.callId === callId); count++) callId = `${base}_${count}`
@@ -99,6 +103,7 @@ export function callJoiner(
       wireId: id,
       name: '',
       raw: '',
+      braces: braces(),
       untold: '',
       begun: false,
       closed: false,
@@ -108,6 +113,11 @@ export function callJoiner(
     calls.push(call)
     if (index !== undefined) byIndex.set(index, call)
     return call
+  }
+
+  /** Once the next one begins, it is complete. One that lacks its name waits for it. */
+  function isWhole(call: Call): boolean {
+    return !call.closed && !call.placeholder && call.name !== '' && call.braces.closed
   }
 
   /** A name comes at once, in pieces, or again with every fragment. */
@@ -137,6 +147,7 @@ export function callJoiner(
     }
     const first = call.raw === ''
     call.raw += text
+    call.braces.push(text)
     if (first && text.trim() === '{}') call.placeholder = true
     else tell(call, text)
   }
@@ -174,15 +185,5 @@ export function callJoiner(
     get called() {
       return calls.length > 0
     },
-  }
-}
-
-/** A whole object. Not a proof that the call is complete: that is the next one's beginning. */
-function isComplete(raw: string): boolean {
-  if (!raw.trimEnd().endsWith('}')) return false
-  try {
-    return isObject(JSON.parse(raw))
-  } catch {
-    return false
   }
 }

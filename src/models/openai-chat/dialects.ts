@@ -18,6 +18,15 @@ export interface Dialect {
   readonly reasoning: (effort: Effort) => JsonObject
   /** Takes files in the user's messages. */
   readonly files: boolean
+  readonly seed: 'seed' | 'random_seed'
+  /** Takes a schema for its answer. Others are asked for one in words. */
+  readonly structuredOutput: boolean
+  /**
+   * Stands for the reasoning that a message with calls must have, where there is none: it was made without, or elsewhere.
+   * ``Missing `reasoning_content` field in the assistant message at message index 2`` (DeepSeek), `thinking is enabled but
+   * reasoning_content is missing in assistant tool call message at index 2` (Moonshot, which takes an empty one for missing).
+   */
+  readonly noReasoning?: string
 }
 
 const plain: Omit<Dialect, 'provider'> = {
@@ -28,6 +37,8 @@ const plain: Omit<Dialect, 'provider'> = {
   ids: { fits: /^[\w.:-]{1,40}$/, make: (token) => `call_${token}` },
   reasoning: (effort) => ({ reasoning_effort: effort }),
   files: false,
+  seed: 'seed',
+  structuredOutput: true,
 }
 
 const local = { ...plain, needsKey: false }
@@ -61,6 +72,9 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     provider: 'deepseek',
     keyName: 'DEEPSEEK_API_KEY',
     reasoning: thinking,
+    // `This response_format type is unavailable now`
+    structuredOutput: false,
+    noReasoning: '',
   },
   {
     ...plain,
@@ -70,7 +84,9 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     asksForUsage: false,
     // `Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.`
     ids: { fits: /^[a-zA-Z0-9]{9}$/, make: (token) => token },
-    reasoning: (effort) => (effort === 'none' ? {} : { reasoning_effort: effort }),
+    // `high` and `none` are all it knows, and most of its models know neither.
+    reasoning: (effort) => (effort === 'none' ? {} : { reasoning_effort: 'high' }),
+    seed: 'random_seed',
   },
   { ...plain, host: /(^|\.)x\.ai$/, provider: 'xai', keyName: 'XAI_API_KEY' },
   {
@@ -86,6 +102,7 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     provider: 'moonshot',
     keyName: 'MOONSHOT_API_KEY',
     reasoning: thinking,
+    noReasoning: ' ',
   },
   {
     ...plain,

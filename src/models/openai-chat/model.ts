@@ -17,7 +17,7 @@ export interface ChatExtra {
   readonly top_logprobs?: number
   readonly metadata?: Readonly<Record<string, string>>
   readonly prompt_cache_key?: string
-  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority'
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast'
   readonly store?: boolean
   readonly user?: string
   readonly verbosity?: 'low' | 'medium' | 'high'
@@ -58,7 +58,7 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
         files: true,
         reasoning: true,
         streaming: true,
-        structuredOutput: true,
+        structuredOutput: dialect.structuredOutput,
       },
     },
     options as HttpModelOptions,

@@ -58,7 +58,7 @@ export function chatReader(
   }
 
   function readChoice(choice: Fields) {
-    if (isObject(choice.error)) throw failureOf({ provider, body: { error: choice.error }, secrets })
+    if (choice.error) throw failureOf({ provider, body: { error: choice.error }, secrets })
     readUsageOf(choice)
     // A server that does not really stream sends the whole message once.
     const delta = isObject(choice.delta)
@@ -91,6 +91,10 @@ export function chatReader(
       const text = delta[field]
       if (typeof text === 'string' && text !== '') return think(text, field)
     }
+    // MiniMax shows it nowhere else.
+    if (Array.isArray(delta.reasoning_details))
+      for (const { text, summary } of delta.reasoning_details.filter(isObject))
+        if (typeof (text ?? summary) === 'string') think(String(text ?? summary), 'reasoning_details')
   }
 
   /** Mistral: `[{"type":"thinking","thinking":[{"type":"text","text":"…"}]},{"type":"text","text":"…"}]`. */
@@ -130,8 +134,14 @@ export function chatReader(
   }
 
   function end(reason: string) {
+    if (brokenOff.has(reason))
+      throw failureOf({
+        provider,
+        body: { message: `the answer broke off (${reason})`, type: reason },
+        secrets,
+      })
     rawFinish = reason
-    finish = finishes[reason.toLowerCase()] ?? 'other'
+    finish = finishOf(reason.toLowerCase())
     // Cut off by a limit or a filter, what stands there of a call is not all of it.
     if (finish !== 'length' && finish !== 'content-filter') calls.closeAll()
   }
@@ -178,6 +188,16 @@ export function chatReader(
   }
 }
 
+/** Not the end of an answer but of the attempt: OpenRouter and Mistral, Zhipu, DeepSeek. */
+const brokenOff = new Set(['error', 'network_error', 'insufficient_system_resource'])
+
+function finishOf(reason: string): FinishReason {
+  // Gemini has its own words, and more than one way to send them: `SAFETY`, `content_filter: PROHIBITED_CONTENT`.
+  if (/content_filter|safety|recitation|blocklist|prohibited|spii|^sensitive$/.test(reason))
+    return 'content-filter'
+  return finishes[reason] ?? 'other'
+}
+
 const finishes: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
@@ -191,8 +211,6 @@ const finishes: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
   model_length: 'length',
-  content_filter: 'content-filter',
-  safety: 'content-filter',
   refusal: 'refusal',
 }
 

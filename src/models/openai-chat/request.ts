@@ -7,8 +7,10 @@ import type {
   Message,
   ModelRequest,
   ModelSettings,
+  ProviderData,
   ReasoningPart,
   ToolMessage,
+  ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
 import { invalidInput, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
@@ -42,10 +44,8 @@ export function chatBody(
       messages: chatMessages(messages, { provider, dialect, sendReasoning }),
       stream: true,
       stream_options: dialect.asksForUsage ? { include_usage: true } : undefined,
-      tools: tools.map(({ name, description, inputSchema, strict }) => ({
-        type: 'function',
-        function: { name, description, parameters: inputSchema, ...(strict !== undefined && { strict }) },
-      })),
+      // `Invalid 'tools': empty array.`
+      tools: called ? tools.map(toolField) : undefined,
       tool_choice: !called
         ? undefined
         : typeof toolChoice === 'object'
@@ -56,7 +56,7 @@ export function chatBody(
       top_p: topP,
       [dialect.maxTokens]: maxOutputTokens,
       stop: stop ? [...stop] : undefined,
-      seed,
+      [dialect.seed]: seed,
       ...(reasoning && dialect.reasoning(reasoning)),
       response_format: output && {
         type: 'json_schema',
@@ -65,6 +65,11 @@ export function chatBody(
     },
     extra,
   )
+}
+
+function toolField({ name, description, inputSchema, strict }: ToolSpec): JsonObject {
+  const body = { name, description, parameters: inputSchema, ...(strict !== undefined && { strict }) }
+  return { type: 'function', function: body }
 }
 
 interface MessageOptions {
@@ -143,7 +148,7 @@ function file(part: FilePart, { provider, dialect }: MessageOptions): JsonValue 
 function assistantMessage(
   message: AssistantMessage,
   idOf: (callId: string) => string,
-  { provider, sendReasoning }: MessageOptions,
+  { provider, dialect, sendReasoning }: MessageOptions,
 ): JsonValue[] {
   const text = textOf(message)
   const calls = toolCallsOf(message).map(({ callId, name, input, opaque }) => ({
@@ -151,12 +156,14 @@ function assistantMessage(
     type: 'function',
     // Never what could not be parsed: servers read the arguments of old calls too, and refuse the whole conversation.
     function: { name, arguments: JSON.stringify(input) },
-    ...(opaque?.provider === provider && isObject(opaque.data) && (opaque.data as JsonObject)),
+    ...signatureIn(opaque, provider),
   }))
   const back = sendReasoning === 'always' || (sendReasoning === 'calls' && calls.length > 0)
   const reasoning = back ? reasoningFields(message, provider) : {}
   if (!text && calls.length === 0) return []
   const { thinking, ...fields } = reasoning
+  if (back && calls.length > 0 && dialect.noReasoning !== undefined)
+    fields.reasoning_content ??= dialect.noReasoning
   const content = thinking
     ? [
         { type: 'thinking', thinking: [{ type: 'text', text: thinking }] },
@@ -166,18 +173,27 @@ function assistantMessage(
   return [{ role: 'assistant', content, ...fields, ...(calls.length > 0 && { tool_calls: calls }) }]
 }
 
+/** Gemini's thought signature. What the same provider gave over another wire has no place here. */
+function signatureIn(opaque: ProviderData | undefined, provider: string): JsonObject {
+  if (opaque?.provider !== provider || !isObject(opaque.data)) return {}
+  const { extra_content } = opaque.data as JsonObject
+  return extra_content === undefined ? {} : { extra_content }
+}
+
 /** Reasoning in the field in which it came. DeepSeek and Moonshot refuse a call that comes back without it. */
 function reasoningFields(message: AssistantMessage, provider: string): Record<string, JsonValue> {
   const fields: Record<string, JsonValue> = {}
   for (const part of message.content) {
     if (part.type !== 'reasoning') continue
     const { field, details } = cameAs(part, provider)
-    if (details !== undefined) fields.reasoning_details = details
+    if (Array.isArray(details)) fields.reasoning_details = [...list(fields.reasoning_details), ...details]
     if (field !== undefined && field !== 'reasoning_details')
       fields[field] = `${fields[field] ?? ''}${part.text}`
   }
   return fields
 }
+
+const list = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
 
 function cameAs({ opaque }: ReasoningPart, provider: string): { field?: string; details?: JsonValue } {
   if (opaque?.provider !== provider || !isObject(opaque.data)) return {}

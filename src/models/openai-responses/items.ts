@@ -46,7 +46,9 @@ export function callOf(item: Fields): ItemCall | undefined {
 }
 
 function special(item: Fields, callId: string, name: string, input: Fields): ItemCall {
-  const { status, ...data } = item
+  // Shells and patches must have a status when they come back; a custom call has no such field there.
+  const { status, ...rest } = item
+  const data = item.type === 'custom_tool_call' ? rest : item
   return { callId, name, raw: JSON.stringify(input), data: data as JsonObject }
 }
 

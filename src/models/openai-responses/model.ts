@@ -8,14 +8,27 @@ import { responsesBody } from './request.ts'
 
 /** What Responses knows besides; anything else may stand here too. `tools` are added to the agent's own. */
 export interface ResponsesExtra {
-  readonly include?: readonly string[]
+  readonly include?: readonly (
+    | 'code_interpreter_call.outputs'
+    | 'computer_call_output.output.image_url'
+    | 'file_search_call.results'
+    | 'message.input_image.image_url'
+    | 'message.output_text.logprobs'
+    | 'reasoning.encrypted_content'
+    | 'web_search_call.action.sources'
+    | 'web_search_call.results'
+  )[]
   readonly max_tool_calls?: number
   readonly metadata?: Readonly<Record<string, string>>
   readonly prompt_cache_key?: string
-  readonly prompt_cache_retention?: string
-  readonly reasoning?: { readonly effort?: string; readonly summary?: 'auto' | 'concise' | 'detailed' | null }
+  readonly prompt_cache_retention?: 'in_memory' | '24h'
+  readonly reasoning?: {
+    /** Efforts that only some models know; the others are the setting `reasoning`. */
+    readonly effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+    readonly summary?: 'auto' | 'concise' | 'detailed'
+  }
   readonly safety_identifier?: string
-  readonly service_tier?: 'auto' | 'default' | 'flex' | 'priority'
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast' | 'ultrafast'
   /** Keeps the answers with the provider; by default nothing is kept there. */
   readonly store?: boolean
   readonly text?: { readonly verbosity?: 'low' | 'medium' | 'high' }

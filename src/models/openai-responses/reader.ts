@@ -14,11 +14,13 @@ interface Item {
   readonly start: Fields
   /** Text or arguments that have been told. */
   written: string
-  /** The part of a reasoning summary that is being told. */
-  summary: number | undefined
+  /** The part of the reasoning that is being told. */
+  part: string | undefined
   /** Set when it was told that a call has begun. */
   callId: string | undefined
   closed: boolean
+  /** A call with no arguments at all, as it was told: either it takes none, or it was cut off. The end tells. */
+  empty: Fields | undefined
 }
 
 export interface ResponsesReaderOptions {
@@ -64,9 +66,9 @@ export function responsesReader(
         refused = true
         return say(itemOf(event, 'message'), event.delta)
       case 'response.reasoning_summary_text.delta':
-        return think(itemOf(event, 'reasoning'), event.delta, event.summary_index)
+        return think(itemOf(event, 'reasoning'), event.delta, `summary ${event.summary_index}`)
       case 'response.reasoning_text.delta':
-        return think(itemOf(event, 'reasoning'), event.delta, event.content_index)
+        return think(itemOf(event, 'reasoning'), event.delta, `text ${event.content_index}`)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return readArguments(event)
@@ -98,7 +100,15 @@ export function responsesReader(
     // Two messages in a row are two: what belongs to the second must not be taken for the first's.
     if (type === 'message' && afterMessage) events.push({ type: 'part-end', part: 'text' })
     afterMessage = false
-    const item: Item = { type, start, written: '', summary: undefined, callId: undefined, closed: false }
+    const item: Item = {
+      type,
+      start,
+      written: '',
+      part: undefined,
+      callId: undefined,
+      closed: false,
+      empty: undefined,
+    }
     items.set(index, item)
     beginCall(item, callOf(start))
     if (isProviderTool(type)) events.push(providerTool(start))
@@ -115,12 +125,11 @@ export function responsesReader(
     events.push({ type: 'text', text })
   }
 
-  function think(item: Item, text: unknown, part: unknown) {
+  function think(item: Item, text: unknown, part: string) {
     if (typeof text !== 'string' || text === '') return
-    const next = typeof part === 'number' ? part : 0
-    // The parts of a summary are paragraphs.
-    const gap = item.summary !== undefined && item.summary !== next ? '\n\n' : ''
-    item.summary = next
+    // The parts of a summary are paragraphs, and some send the reasoning itself beside it.
+    const gap = item.part !== undefined && item.part !== part ? '\n\n' : ''
+    item.part = part
     item.written += text
     events.push({ type: 'reasoning', text: gap + text })
   }
@@ -153,6 +162,10 @@ export function responsesReader(
   function closeCall(item: Item, whole: Fields) {
     const call = callOf(whole)
     if (!call || item.closed) return
+    if ((call.raw || item.written).trim() === '' && !item.empty && whole.status !== 'completed') {
+      item.empty = whole
+      return
+    }
     item.closed = true
     called = true
     const told = item.callId !== undefined && item.type === 'function_call' ? item.written : ''
@@ -190,7 +203,11 @@ export function responsesReader(
 
   function finishMessage(item: Item, { content, phase }: Fields) {
     if (item.written === '' && Array.isArray(content))
-      for (const part of content) if (isObject(part)) say(item, part.text ?? part.refusal)
+      for (const part of content) {
+        if (!isObject(part)) continue
+        if (part.type === 'refusal') refused = true
+        say(item, part.text ?? part.refusal)
+      }
     // Whether it was a remark on the way or the answer: models do worse when that does not come back.
     if (typeof phase === 'string') events.push({ type: 'part-end', part: 'text', opaque: opaque({ phase }) })
     else afterMessage = item.written !== ''
@@ -200,26 +217,37 @@ export function responsesReader(
     if (item.written === '') {
       const parts = [whole.summary, whole.content].find((list) => Array.isArray(list) && list.length > 0)
       if (Array.isArray(parts))
-        for (const [at, part] of parts.entries()) if (isObject(part)) think(item, part.text, at)
+        for (const [at, part] of parts.entries()) if (isObject(part)) think(item, part.text, `part ${at}`)
     }
     const { status, ...rest } = whole
     events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(rest as JsonObject) })
   }
 
   function complete(response: unknown) {
-    const { output } = isObject(response) ? response : {}
-    const whole = Array.isArray(output) ? output.filter(isObject) : []
-    // A server that does not really stream has everything here and nothing before it.
-    if (items.size === 0) for (const [index, item] of whole.entries()) finishItem(index, item)
-    // Of the others, only calls that were begun and never closed are looked for: their lists are not always the whole.
+    const { status } = isObject(response) ? response : {}
+    // Not everybody has an event of its own for each of these.
+    if (status === 'failed') throw failureOf({ provider, body: errorIn(response), secrets })
+    if (status === 'incomplete') return cutShort(response)
+    const whole = outputOf(response)
+    // Of the items that were streamed only calls that were never closed are looked for: the list is not always the whole.
     for (const item of items.values()) {
-      const found = item.callId && !item.closed && whole.find((one) => callOf(one)?.callId === item.callId)
-      if (found) closeCall(item, found)
+      if (item.callId === undefined || item.closed) continue
+      const found = whole.find((one) => callOf(one)?.callId === item.callId) ?? item.empty
+      if (found && found.status !== 'incomplete') closeCall(item, { ...found, status: 'completed' })
     }
     done(refused ? 'refusal' : called ? 'tool-calls' : 'stop', response)
   }
 
+  /** What a response holds. A server that does not really stream has everything here and nothing before it. */
+  function outputOf(response: unknown): Fields[] {
+    const { output } = isObject(response) ? response : {}
+    const whole = Array.isArray(output) ? output.filter(isObject) : []
+    if (items.size === 0) for (const [index, item] of whole.entries()) finishItem(index, item)
+    return whole
+  }
+
   function cutShort(response: unknown) {
+    outputOf(response)
     const details =
       isObject(response) && isObject(response.incomplete_details) ? response.incomplete_details : {}
     const { reason } = details

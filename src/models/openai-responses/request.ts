@@ -9,9 +9,10 @@ import type {
   ModelSettings,
   ToolCallPart,
   ToolMessage,
+  ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
-import { isObject, toolCallsOf } from '../../protocol/index.ts'
+import { invalidInput, isObject, toolCallsOf } from '../../protocol/index.ts'
 import { bodyOf, resultText } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
 import { asUrl, sourceOf } from '../wire/media.ts'
@@ -37,6 +38,7 @@ export function responsesBody(
   const own = nativeTools(extra)
   const functions = tools.filter(({ name }) => !own.has(name))
   const called = tools.length > 0
+  const chosen = typeof toolChoice === 'object' ? toolChoice.name : undefined
   const quiet = !reasons || reasoning === 'none'
   const format = output && {
     type: 'json_schema',
@@ -52,30 +54,29 @@ export function responsesBody(
       stream: true,
       store: false,
       include: reasons && !stored ? ['reasoning.encrypted_content'] : undefined,
-      tools: functions.map(({ name, description, inputSchema, strict }) => ({
-        type: 'function',
-        name,
-        description,
-        parameters: inputSchema,
-        strict: strict ?? false,
-      })),
+      // `Invalid 'tools': empty array.`
+      tools: functions.length > 0 ? functions.map(toolField) : undefined,
       tool_choice: !called
         ? undefined
-        : typeof toolChoice === 'object'
-          ? { type: 'function', name: toolChoice.name }
-          : toolChoice,
+        : chosen === undefined
+          ? toolChoice
+          : (own.get(chosen) ?? { type: 'function', name: chosen }),
       parallel_tool_calls: called ? parallelToolCalls : undefined,
       // Refused while it reasons.
       temperature: quiet ? temperature : undefined,
       top_p: quiet ? topP : undefined,
       max_output_tokens: maxOutputTokens,
-      reasoning: reasons ? { summary: 'auto', ...(reasoning && { effort: reasoning }) } : undefined,
     },
     {
       ...extra,
-      ...((format || extra?.text !== undefined) && { text: { ...(format && { format }), ...text } }),
+      ...joined('text', { ...(format && { format }) }, extra),
+      ...joined('reasoning', { ...(reasons && reasoning && { effort: reasoning }) }, extra),
     },
   )
+}
+
+function toolField({ name, description, inputSchema, strict = false }: ToolSpec): JsonObject {
+  return { type: 'function', name, description, parameters: inputSchema, strict }
 }
 
 /** A field of which part is ours and part the caller's. */
@@ -86,17 +87,20 @@ function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): 
 }
 
 /**
- * Names of tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
- * their name, the provider's shells as `shell`, its patches as `apply_patch`.
+ * Tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
+ * their name, the provider's shells as `shell`, its patches as `apply_patch`. With each, how it is chosen.
  */
-function nativeTools(extra: JsonObject | undefined): Set<string> {
-  const declared = Array.isArray(extra?.tools) ? extra.tools : []
-  const names = declared.map((tool: unknown) => {
-    if (!isObject(tool)) return ''
-    if (tool.type === 'local_shell' || tool.type === 'shell') return 'shell'
-    return tool.type === 'custom' ? String(tool.name) : String(tool.type)
-  })
-  return new Set(names)
+function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
+  const native = new Map<string, JsonValue>()
+  for (const tool of Array.isArray(extra?.tools) ? extra.tools : []) {
+    if (!isObject(tool)) continue
+    const type = String(tool.type)
+    if (type === 'custom') native.set(String(tool.name), { type, name: String(tool.name) })
+    // There is no word for this one.
+    else if (type === 'local_shell') native.set('shell', 'required')
+    else native.set(type, { type })
+  }
+  return native
 }
 
 interface ItemOptions {
@@ -114,19 +118,20 @@ function inputItems(messages: readonly Message[], options: ItemOptions): JsonVal
   const items: JsonValue[] = []
   for (const message of messages) {
     if (message.role === 'system') items.push({ role: 'developer', content: message.content })
-    else if (message.role === 'user') items.push({ role: 'user', content: userContent(message.content) })
+    else if (message.role === 'user')
+      items.push({ role: 'user', content: userContent(message.content, options.provider) })
     else if (message.role === 'tool')
       items.push(resultItem(message, idOf(message.callId), ownData(calls.get(message.callId), options)))
-    else for (const part of message.content) items.push(...assistantItems(part, idOf, options))
+    else items.push(...assistantItems(message.content, idOf, options))
   }
   return items
 }
 
-function userContent(content: string | readonly UserPart[]): JsonValue {
+function userContent(content: string | readonly UserPart[], provider: string): JsonValue {
   if (typeof content === 'string') return content
   return content.map((part): JsonValue => {
     if (part.type === 'text') return { type: 'input_text', text: part.text }
-    return part.type === 'image' || part.mediaType.startsWith('image/') ? picture(part) : file(part)
+    return part.type === 'image' || part.mediaType.startsWith('image/') ? picture(part) : file(part, provider)
   })
 }
 
@@ -134,7 +139,12 @@ function picture(part: ImagePart | FilePart): JsonObject {
   return { type: 'input_image', image_url: asUrl(part), detail: 'auto' }
 }
 
-function file(part: FilePart): JsonObject {
+function file(part: FilePart, provider: string): JsonObject {
+  if (/^(audio|video)\//.test(part.mediaType))
+    throw invalidInput(
+      'model.stream',
+      `${provider} takes no file of type ${part.mediaType} over Responses: use openaiChat() with a model that listens`,
+    )
   const source = sourceOf(part)
   return source.url === undefined
     ? { type: 'input_file', filename: part.name ?? 'file', file_data: asUrl(part) }
@@ -142,25 +152,25 @@ function file(part: FilePart): JsonObject {
 }
 
 function assistantItems(
-  part: AssistantPart,
+  parts: readonly AssistantPart[],
   idOf: (callId: string) => string,
   options: ItemOptions,
 ): JsonObject[] {
+  const items = parts.flatMap((part) => itemsOf(part, idOf, options))
+  // `Item 'rs_…' of type 'reasoning' was provided without its required following item.`
+  return items.slice(0, items.findLastIndex(({ type }) => type !== 'reasoning') + 1)
+}
+
+function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options: ItemOptions): JsonObject[] {
   const data = ownData(part, options)
   switch (part.type) {
     case 'text':
       if (part.text === '') return []
-      return [
-        {
-          type: 'message',
-          role: 'assistant',
-          content: [{ type: 'output_text', text: part.text, annotations: [] }],
-          ...data,
-        },
-      ]
+      // As plain words: an `output_text` is part of a message with an id, and some servers (vLLM) insist on that.
+      return [{ role: 'assistant', content: part.text, ...data }]
     case 'reasoning':
       // `Item 'rs_…' not found. Items are not persisted when store is set to false.`
-      return data && (options.stored || data.encrypted_content || hasContent(data)) ? [data] : []
+      return data && canComeBack(data, options) ? [data] : []
     case 'tool-call':
       if (data && data.type !== undefined) return [{ ...data, call_id: idOf(part.callId) }]
       return [
@@ -169,7 +179,7 @@ function assistantItems(
           call_id: idOf(part.callId),
           name: part.name,
           arguments: JSON.stringify(part.input),
-          ...data,
+          ...(data?.namespace !== undefined && { namespace: data.namespace }),
         },
       ]
     case 'provider-tool':
@@ -183,9 +193,10 @@ function ownData(part: AssistantPart | undefined, { provider }: ItemOptions): Js
   return opaque?.provider === provider && isObject(opaque.data) ? (opaque.data as JsonObject) : undefined
 }
 
-/** Open models show their reasoning as it is instead of encrypting it. */
-function hasContent({ content }: JsonObject): boolean {
-  return Array.isArray(content) && content.length > 0
+/** Whether the reasoning is here, and of this wire. Open models show it as it is instead of encrypting it. */
+function canComeBack({ type, content, encrypted_content }: JsonObject, { stored }: ItemOptions): boolean {
+  const shown = Array.isArray(content) && content.length > 0
+  return type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
 }
 
 /** The result in the form that belongs to the kind of its call. */

@@ -1,0 +1,179 @@
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages'
+import { describe, expect, test } from 'vitest'
+import type { AssistantPart, Message, UserPart } from '../../protocol/index.ts'
+import { anthropicMessages } from './messages.ts'
+
+const turnsOf = (...messages: readonly Message[]) => anthropicMessages(messages, 'anthropic').turns
+const user = (content: string | readonly UserPart[]): Message => ({ role: 'user', content })
+const assistant = (...content: readonly AssistantPart[]): Message => ({ role: 'assistant', content })
+const words = (text: string) => ({ type: 'text', text }) as const
+const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as const
+const use = { type: 'tool_use', id: 'a', name: 'look', input: {} } as const
+
+describe('turns', () => {
+  test('of one role in a row are one, with the results of tools in front', () => {
+    const expected: MessageParam[] = [
+      { role: 'user', content: [words('One.'), words('Two.')] },
+      { role: 'assistant', content: [words('Three.'), use] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'a', content: [words('cat')] }, words('Four.')],
+      },
+    ]
+    expect(
+      turnsOf(
+        user('One.'),
+        user('Two.'),
+        assistant(words('Three.')),
+        assistant(call),
+        { role: 'tool', callId: 'a', name: 'look', content: [words('cat')] },
+        user('Four.'),
+      ),
+    ).toEqual(expected)
+  })
+
+  test('have no text without a word in it', () => {
+    expect(
+      turnsOf(
+        user([words('Hi'), words(' \n')]),
+        assistant(words('\n\n'), call),
+        { role: 'tool', callId: 'a', name: 'look', content: [words(''), words(' ')] },
+        user(''),
+        assistant(words(' ')),
+        user('Go on.'),
+      ),
+    ).toEqual([
+      { role: 'user', content: [words('Hi')] },
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }, words('Go on.')] },
+    ])
+  })
+
+  test('leave the system prompt out; what is said later is said by the user', () => {
+    const { system, turns } = anthropicMessages(
+      [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'system', content: ' ' },
+        { role: 'system', content: 'Be kind.' },
+        user('Hi'),
+        assistant(words('Hello.')),
+        { role: 'system', content: 'It is late.' },
+      ],
+      'anthropic',
+    )
+    expect(system).toEqual([words('Be brief.'), words('Be kind.')])
+    expect(turns.at(-1)).toEqual({ role: 'user', content: [words('It is late.')] })
+  })
+
+  test('are new in every request: what is sent is not what was handed in', () => {
+    const messages = [user('Hi'), user('there')]
+    const before = structuredClone(messages)
+    turnsOf(...messages)
+    expect(messages).toEqual(before)
+  })
+})
+
+describe('what came from here goes back as it came', () => {
+  const from = (data: object, provider = 'anthropic') => ({ opaque: { provider, data: data as never } })
+  const blocks = (...parts: readonly AssistantPart[]) => turnsOf(user('Hi'), assistant(...parts))[1]?.content
+
+  test('thinking with its signature, redacted or not', () => {
+    const expected: MessageParam['content'] = [
+      { type: 'thinking', thinking: 'Hm.', signature: 's' },
+      { type: 'redacted_thinking', data: 'EmwK' },
+      { type: 'thinking', thinking: '', signature: 't' },
+      use,
+    ]
+    expect(
+      blocks(
+        { type: 'reasoning', text: 'Hm.', ...from({ type: 'thinking', signature: 's' }) },
+        { type: 'reasoning', text: '', ...from({ type: 'redacted_thinking', data: 'EmwK' }) },
+        { type: 'reasoning', text: '', ...from({ type: 'thinking', signature: 't' }) },
+        call,
+      ),
+    ).toEqual(expected)
+  })
+
+  test('thinking without a signature or from elsewhere is left out', () => {
+    expect(
+      blocks(
+        { type: 'reasoning', text: 'Hm.' },
+        { type: 'reasoning', text: 'Hm.', ...from({ field: 'reasoning' }, 'deepseek') },
+        { type: 'reasoning', text: 'Hm.', ...from({ field: 'reasoning' }) },
+        words('Yes.'),
+      ),
+    ).toEqual([words('Yes.')])
+  })
+
+  test('thinking that nothing came of is left out', () => {
+    const thought = { type: 'reasoning', text: 'Hm.', ...from({ type: 'thinking', signature: 's' }) } as const
+    expect(blocks(words('Yes.'), thought)).toEqual([words('Yes.')])
+    expect(turnsOf(user('Hi'), assistant(thought), user('Well?'))).toEqual([
+      { role: 'user', content: [words('Hi'), words('Well?')] },
+    ])
+  })
+
+  test('citations with their words, a caller with its call', () => {
+    const citation = {
+      type: 'char_location',
+      cited_text: 'cats',
+      document_index: 0,
+      document_title: null,
+      start_char_index: 0,
+      end_char_index: 4,
+    } as const
+    const caller = { type: 'direct' } as const
+    const expected: MessageParam['content'] = [
+      { type: 'text', text: 'cats', citations: [citation] },
+      { ...use, caller },
+    ]
+    expect(
+      blocks({ ...words('cats'), ...from({ citations: [citation] }) }, { ...call, ...from({ caller }) }),
+    ).toEqual(expected)
+    // Elsewhere they are words and a call.
+    expect(
+      blocks(
+        { ...words('cats'), ...from({ citations: [citation] }, 'x') },
+        { ...call, ...from({ caller }, 'x') },
+      ),
+    ).toEqual([words('cats'), use])
+  })
+
+  test('a tool that the provider ran, and only to it', () => {
+    const data = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'cats' } }
+    const ran = (provider: string) =>
+      blocks(
+        { type: 'provider-tool', callId: 's', name: 'web_search', ...from(data, provider) },
+        words('Yes.'),
+      )
+    expect(ran('anthropic')).toEqual([data, words('Yes.')])
+    expect(ran('openai')).toEqual([words('Yes.')])
+  })
+})
+
+describe('files', () => {
+  const sent = (file: object) => turnsOf(user([{ type: 'file', ...file } as UserPart]))[0]?.content
+
+  test('go by their address where that is possible', () => {
+    const expected: MessageParam['content'] = [
+      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+    ]
+    expect(sent({ mediaType: 'application/pdf', url: 'https://example.com/a.pdf' })).toEqual(expected)
+    expect(sent({ mediaType: 'image/png', url: 'https://example.com/a.png' })).toEqual([
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+    ])
+  })
+
+  test('JSON is text', () => {
+    expect(sent({ mediaType: 'application/json', data: btoa('{"a":1}') })).toEqual([
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '{"a":1}' } },
+    ])
+  })
+
+  test('that cannot be carried are refused in words', () => {
+    expect(() => sent({ mediaType: 'audio/wav', data: 'AAAA' })).toThrow(
+      'anthropic takes no file of type audio/wav',
+    )
+    expect(() => sent({ mediaType: 'text/plain', url: 'https://example.com/a.txt' })).toThrow('by its URL')
+  })
+})

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { mergeDetails } from './reasoning-details.ts'
+
+/** The pieces one after the other, as chunks bring them. */
+const merged = (...pieces: readonly unknown[]) =>
+  pieces.reduce<Record<string, unknown>[]>((details, piece) => mergeDetails(details, [piece]), [])
+
+test('texts, summaries and data of one index and type grow', () => {
+  for (const key of ['text', 'summary', 'data'])
+    expect(merged({ type: 'x', index: 0, [key]: 'a' }, { type: 'x', index: 0, [key]: 'b' })).toEqual([
+      { type: 'x', index: 0, [key]: 'ab' },
+    ])
+})
+
+test('another index or another type is another detail', () => {
+  const details = [
+    { type: 'reasoning.text', index: 0, text: 'a' },
+    { type: 'reasoning.text', index: 1, text: 'b' },
+    { type: 'reasoning.encrypted', index: 0, data: 'c' },
+    { type: 'reasoning.text', text: 'd' },
+    { type: 'reasoning.text', text: 'e' },
+  ]
+  expect(merged(...details)).toEqual(details)
+})
+
+test('what came before is not lost to a null, and whatever is no detail is read over', () => {
+  const first = { type: 'reasoning.text', index: 0, signature: 's', id: 'r1' }
+  expect(merged(first, { type: 'reasoning.text', index: 0, signature: null, id: 'r2' }, null, 'x')).toEqual([
+    { ...first, id: 'r2' },
+  ])
+})

@@ -1,0 +1,436 @@
+import type { ResponseCreateParamsStreaming, ResponseInputItem } from 'openai/resources/responses/responses'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { AssistantPart, JsonObject, Message, ModelRequest, ModelSettings } from '../../protocol/index.ts'
+import {
+  closedAnswer,
+  conversation,
+  longId,
+  look,
+  note,
+  openAnswer,
+  pdf,
+  png,
+  wait,
+} from '../openai-chat/conversation.test-kit.ts'
+import type { ResponsesExtra } from './model.ts'
+import { responsesBody } from './request.ts'
+
+interface Asked extends Partial<ModelRequest> {
+  readonly reasons?: boolean
+}
+
+const hi: readonly Message[] = [{ role: 'user', content: 'Hi' }]
+
+function bodyFor({ reasons = true, ...request }: Asked) {
+  const { settings = {} } = request
+  return responsesBody(
+    { messages: hi, tools: [], settings, ...request },
+    { model: 'acme-1', provider: 'openai', settings, reasons },
+  )
+}
+
+/** One message of the assistant and the results of its calls, as items. */
+function itemsFor(content: readonly AssistantPart[], { settings = {}, isError = false } = {}) {
+  const results = content.flatMap((part): Message[] => {
+    if (part.type !== 'tool-call') return []
+    const { callId, name } = part
+    return [
+      { role: 'tool', callId, name, content: [{ type: 'text', text: 'done' }], ...(isError && { isError }) },
+    ]
+  })
+  return bodyFor({ messages: [...hi, { role: 'assistant', content }, ...results], settings }).input
+}
+
+const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as const
+const question = { role: 'user', content: 'Hi' }
+
+describe('a body', () => {
+  test('of a rich conversation is what OpenAI takes', () => {
+    const renamed = expect.stringMatching(/^call_[a-z0-9]{9}$/) as unknown as string
+    const expected: ResponseCreateParamsStreaming = {
+      model: 'acme-1',
+      instructions: 'Be brief.',
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'What is this?' },
+            { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' },
+            { type: 'input_image', image_url: 'https://example.com/cat.jpg', detail: 'auto' },
+            { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' },
+            { type: 'input_file', filename: 'bill.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+            { type: 'input_file', filename: 'note.txt', file_data: `data:text/plain;base64,${note}` },
+          ],
+        },
+        { role: 'assistant', content: 'Let me look.' },
+        { type: 'function_call', call_id: 'a', name: 'look', arguments: '{"at":"cat"}' },
+        { type: 'function_call', call_id: renamed, name: 'look', arguments: '{"at":"bill"}' },
+        { type: 'function_call', call_id: 'call.3', name: 'look', arguments: '{}' },
+        { type: 'function_call', call_id: 'd', name: 'look', arguments: '{"at":"nothing"}' },
+        { type: 'function_call_output', call_id: 'a', output: 'a cat' },
+        {
+          type: 'function_call_output',
+          call_id: renamed,
+          output: [
+            { type: 'input_text', text: '{"total":12.5}' },
+            { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' },
+          ],
+        },
+        { type: 'function_call_output', call_id: 'call.3', output: 'bad JSON' },
+        { type: 'function_call_output', call_id: 'd', output: '' },
+        { role: 'developer', content: 'The shop closes soon.' },
+        { role: 'assistant', content: 'A cat and a bill.' },
+        { role: 'user', content: 'Thanks.' },
+      ],
+      stream: true,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      tools: [
+        {
+          type: 'function',
+          name: 'look',
+          description: 'Looks at something',
+          parameters: { ...look.inputSchema },
+          strict: false,
+        },
+        {
+          type: 'function',
+          name: 'wait',
+          description: 'Waits',
+          parameters: { type: 'object' },
+          strict: false,
+        },
+      ],
+      tool_choice: 'auto',
+    }
+    expect(bodyFor({ messages: conversation, tools: [look, wait], toolChoice: 'auto' })).toStrictEqual(
+      expected,
+    )
+    expect(longId.length).toBeGreaterThan(64)
+  })
+
+  test('holds every setting in its field', () => {
+    const settings: ModelSettings = {
+      temperature: 0.2,
+      topP: 0.9,
+      maxOutputTokens: 500,
+      // There is no such thing here.
+      stop: ['END'],
+      seed: 7,
+      reasoning: 'none',
+      parallelToolCalls: false,
+      extra: { reasoning: { summary: 'auto' }, text: { verbosity: 'low' }, prompt_cache_key: 'k' },
+    }
+    const expected: ResponseCreateParamsStreaming = {
+      model: 'acme-1',
+      input: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      tools: [
+        {
+          type: 'function',
+          name: 'look',
+          description: 'Looks at something',
+          parameters: { ...look.inputSchema },
+          strict: true,
+        },
+      ],
+      tool_choice: { type: 'function', name: 'look' },
+      parallel_tool_calls: false,
+      temperature: 0.2,
+      top_p: 0.9,
+      max_output_tokens: 500,
+      reasoning: { effort: 'none', summary: 'auto' },
+      text: {
+        format: { type: 'json_schema', name: 'answer', schema: { ...closedAnswer }, strict: true },
+        verbosity: 'low',
+      },
+      prompt_cache_key: 'k',
+    }
+    const tools = [{ ...look, strict: true }]
+    expect(bodyFor({ tools, toolChoice: { name: 'look' }, output: closedAnswer, settings })).toStrictEqual(
+      expected,
+    )
+  })
+
+  test('with nothing set has nothing that was not asked for', () => {
+    expect(bodyFor({ reasons: false })).toStrictEqual({
+      model: 'acme-1',
+      input: [question],
+      stream: true,
+      store: false,
+    })
+  })
+
+  test('says nothing of the choice of tools where there are none', () => {
+    const body = bodyFor({ toolChoice: 'none', settings: { parallelToolCalls: false } })
+    for (const field of ['tools', 'tool_choice', 'parallel_tool_calls'])
+      expect(body).not.toHaveProperty(field)
+  })
+
+  test('asks only a model that reasons for reasoning, and takes its sampling from it', () => {
+    const settings: ModelSettings = { temperature: 0.2, topP: 0.9, reasoning: 'high' }
+    const thinking = bodyFor({ settings })
+    expect(thinking).toMatchObject({ reasoning: { effort: 'high' } })
+    expect(thinking).not.toHaveProperty('temperature')
+    expect(thinking).not.toHaveProperty('top_p')
+    const plain = bodyFor({ settings, reasons: false })
+    expect(plain).toMatchObject({ temperature: 0.2, top_p: 0.9 })
+    expect(plain).not.toHaveProperty('reasoning')
+    expect(plain).not.toHaveProperty('include')
+  })
+
+  test('has the tools in the order in which they came, always', () => {
+    const names = ['zebra', 'ant', 'mole']
+    const body = bodyFor({ tools: names.map((name) => ({ ...look, name })) })
+    expect(body.tools).toMatchObject(names.map((name) => ({ name })))
+  })
+
+  test('asks for a schema in strict form only where it can be held', () => {
+    expect(bodyFor({ output: openAnswer }).text).toEqual({
+      format: { type: 'json_schema', name: 'answer', schema: openAnswer, strict: false },
+    })
+  })
+
+  test('has what is extra over everything, and its tools behind ours', () => {
+    const search = { type: 'web_search' }
+    const body = bodyFor({
+      tools: [look],
+      settings: { reasoning: 'low', extra: { reasoning: { effort: 'xhigh' }, include: [], tools: [search] } },
+    })
+    expect(body).toMatchObject({ reasoning: { effort: 'xhigh' }, include: [] })
+    expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), search])
+  })
+
+  test('our names for what is extra are OpenAI’s', () => {
+    type Mutable<Value> = Value extends object
+      ? { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
+      : Value
+    type Known = {
+      [Key in keyof ResponsesExtra as string extends Key ? never : Key]: Mutable<ResponsesExtra[Key]>
+    }
+    expectTypeOf<Omit<Known, 'tools'>>().toExtend<Partial<ResponseCreateParamsStreaming>>()
+    expectTypeOf<keyof Known>().toExtend<keyof ResponseCreateParamsStreaming>()
+  })
+})
+
+describe('tools that are declared in the provider’s own way', () => {
+  const shell = { ...look, name: 'shell' }
+  const choosing = (name: string, declared: JsonObject) =>
+    bodyFor({
+      tools: [look, { ...look, name }],
+      toolChoice: { name },
+      settings: { extra: { tools: [declared] } },
+    })
+
+  test('are not declared twice', () => {
+    const local = { type: 'local_shell' }
+    const body = bodyFor({ tools: [look, shell], settings: { extra: { tools: [local] } } })
+    expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), local])
+  })
+
+  test('are chosen in its own way too', () => {
+    const expected: ResponseCreateParamsStreaming['tool_choice'][] = [
+      { type: 'custom', name: 'sql' },
+      { type: 'shell' },
+      { type: 'apply_patch' },
+      'required',
+    ]
+    expect([
+      choosing('sql', { type: 'custom', name: 'sql' }).tool_choice,
+      choosing('shell', { type: 'shell' }).tool_choice,
+      choosing('apply_patch', { type: 'apply_patch' }).tool_choice,
+      choosing('shell', { type: 'local_shell' }).tool_choice,
+    ]).toEqual(expected)
+  })
+})
+
+describe('what came from here goes back as it came', () => {
+  const from = (provider: string, data: JsonObject) => ({ opaque: { provider, data } })
+  const custom = {
+    id: 'ctc_1',
+    type: 'custom_tool_call',
+    call_id: 'a',
+    name: 'sql',
+    input: 'select 1',
+  } as const
+  const localShell = {
+    id: 'lsh_1',
+    type: 'local_shell_call',
+    call_id: 'a',
+    status: 'completed',
+    action: { type: 'exec', command: ['ls'], env: {} },
+  } as const
+  const shell = {
+    id: 'sh_1',
+    type: 'shell_call',
+    call_id: 'a',
+    status: 'completed',
+    action: { commands: ['ls'] },
+  } as const
+  const patch = {
+    id: 'apc_1',
+    type: 'apply_patch_call',
+    call_id: 'a',
+    status: 'completed',
+    operation: { type: 'delete_file', path: 'a.txt' },
+  } as const
+  const made = (data: JsonObject, isError = false) =>
+    itemsFor([{ ...call, ...from('openai', data) }], { isError })
+
+  test('a custom call, with its output', () => {
+    const expected: ResponseInputItem[] = [
+      { role: 'user', content: 'Hi' },
+      custom,
+      { type: 'custom_tool_call_output', call_id: 'a', output: 'done' },
+    ]
+    expect(made(custom)).toStrictEqual(expected)
+  })
+
+  test('a local shell call, with its output', () => {
+    // The types of the reference have the call's id in `id`; its guide and the server have it in `call_id`.
+    const output = { type: 'local_shell_call_output', call_id: 'a', output: 'done' }
+    expect(made(localShell)).toStrictEqual([question, localShell, output])
+    const { action, ...rest } = localShell
+    expectTypeOf<typeof rest>().toExtend<Omit<ResponseInputItem.LocalShellCall, 'action'>>()
+  })
+
+  test('a shell call, with its output', () => {
+    const expected = (stdout: string, stderr: string, exit_code: number): ResponseInputItem[] => [
+      { role: 'user', content: 'Hi' },
+      { ...shell, action: { commands: ['ls'] } },
+      {
+        type: 'shell_call_output',
+        call_id: 'a',
+        output: [{ stdout, stderr, outcome: { type: 'exit', exit_code } }],
+      },
+    ]
+    expect(made(shell)).toStrictEqual(expected('done', '', 0))
+    expect(made(shell, true)).toStrictEqual(expected('', 'done', 1))
+  })
+
+  test('a patch, with its output', () => {
+    const expected = (status: 'completed' | 'failed'): ResponseInputItem[] => [
+      { role: 'user', content: 'Hi' },
+      patch,
+      { type: 'apply_patch_call_output', call_id: 'a', status, output: 'done' },
+    ]
+    expect(made(patch)).toStrictEqual(expected('completed'))
+    expect(made(patch, true)).toStrictEqual(expected('failed'))
+  })
+
+  test('to another provider all of them are plain calls', () => {
+    for (const data of [custom, localShell, shell, patch])
+      expect(itemsFor([{ ...call, ...from('azure', data) }])).toEqual([
+        question,
+        { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'done' },
+      ])
+  })
+
+  test('a namespace with its call, a phase with its words', () => {
+    const words = { type: 'text', text: 'Look.', ...from('openai', { phase: 'commentary' }) } as const
+    const expected: ResponseInputItem[] = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Look.', phase: 'commentary' },
+      { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}', namespace: 'crm' },
+      { type: 'function_call_output', call_id: 'a', output: 'done' },
+    ]
+    expect(itemsFor([words, { ...call, ...from('openai', { namespace: 'crm' }) }])).toStrictEqual(expected)
+  })
+
+  test('a tool that the provider ran, and only to it', () => {
+    const data = {
+      id: 'ws_1',
+      type: 'web_search_call',
+      status: 'completed',
+      action: { type: 'search', query: 'x' },
+    }
+    const ran = (provider: string) =>
+      itemsFor([{ type: 'provider-tool', callId: 'ws_1', name: 'web_search', ...from(provider, data) }])
+    expect(ran('openai')).toEqual([question, data])
+    expect(ran('other')).toEqual([question])
+  })
+
+  test('an id that is too long is renamed in special calls too', () => {
+    const items = itemsFor([{ ...call, callId: longId, ...from('openai', { ...custom, call_id: longId }) }])
+    const renamed = expect.stringMatching(/^call_[a-z0-9]{9}$/)
+    expect(items).toMatchObject([question, { ...custom, call_id: renamed }, { call_id: renamed }])
+  })
+})
+
+describe('reasoning', () => {
+  const secret = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' } as const
+  const bare = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] } as const
+  const open = { ...bare, content: [{ type: 'reasoning_text', text: 'Hm.' }] } as const
+  const words = { type: 'text', text: 'Yes.' } as const
+  const sent = (data: JsonObject, { provider = 'openai', store = false } = {}) =>
+    itemsFor([{ type: 'reasoning', text: 'Hm.', opaque: { provider, data } }, words], {
+      settings: store ? { extra: { store } } : {},
+    })
+  const said = { role: 'assistant', content: 'Yes.' }
+
+  test('goes back with its secret, or with all its words', () => {
+    const items: ResponseInputItem[] = [{ ...secret, summary: [] }]
+    expect(sent(secret)).toStrictEqual([question, ...items, said])
+    expect(sent(open)).toEqual([question, open, said])
+  })
+
+  test('goes back by its id alone only where the provider keeps it', () => {
+    expect(sent(bare)).toEqual([question, said])
+    expect(sent(bare, { store: true })).toEqual([question, bare, said])
+    expect(bodyFor({ settings: { extra: { store: true } } })).toMatchObject({ store: true })
+    expect(bodyFor({ settings: { extra: { store: true } } })).not.toHaveProperty('include')
+  })
+
+  test('does not go to another provider', () => {
+    expect(sent(secret, { provider: 'anthropic' })).toEqual([question, said])
+  })
+
+  test('that nothing came of does not go back', () => {
+    const thought = { type: 'reasoning', text: '', opaque: { provider: 'openai', data: secret } } as const
+    expect(itemsFor([thought])).toEqual([question])
+    expect(itemsFor([words, thought])).toEqual([question, said])
+    expect(itemsFor([thought, call])).toMatchObject([question, secret, {}, {}])
+  })
+})
+
+test('files go by their address or with their data', () => {
+  const sent = (file: object) =>
+    bodyFor({ messages: [{ role: 'user', content: [{ type: 'file', ...file } as never] }] }).input
+  expect(sent({ mediaType: 'application/pdf', url: 'https://example.com/a.pdf' })).toEqual([
+    { role: 'user', content: [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }] },
+  ])
+  expect(sent({ mediaType: 'image/png', data: png })).toMatchObject([{ content: [{ type: 'input_image' }] }])
+  expect(sent({ mediaType: 'application/pdf', data: pdf })).toMatchObject([
+    { content: [{ filename: 'file' }] },
+  ])
+})
+
+test('sound and films are refused in words', () => {
+  const sound = { type: 'file', mediaType: 'audio/wav', data: 'AAAA' } as const
+  expect(() => bodyFor({ messages: [{ role: 'user', content: [sound] }] })).toThrow(
+    'openai takes no file of type audio/wav over Responses: use openaiChat()',
+  )
+})
+
+test('what OpenAI gave over Chat Completions is left out here', () => {
+  const from = (data: JsonObject) => ({ opaque: { provider: 'openai', data } })
+  const items = itemsFor(
+    [
+      { type: 'reasoning', text: 'Hm.', ...from({ field: 'reasoning_content' }) },
+      { ...call, ...from({ extra_content: { google: {} } }) },
+    ],
+    { settings: { extra: { store: true } } },
+  )
+  expect(items).toEqual([
+    question,
+    { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'a', output: 'done' },
+  ])
+})
+
+test('a message without words is left out', () => {
+  expect(itemsFor([{ type: 'text', text: '' }])).toEqual([question])
+})

@@ -1,0 +1,104 @@
+import type { ModelEvent } from '../../protocol/index.ts'
+import { responsesReader } from './reader.ts'
+
+export interface Heard {
+  readonly events: readonly ModelEvent[]
+  readonly error: unknown
+  /** Whether it was a whole answer. */
+  readonly over: boolean
+  readonly text: string
+  readonly reasoning: string
+  readonly calls: readonly { readonly callId: string; readonly name: string; readonly input: unknown }[]
+  readonly finish: string | undefined
+}
+
+/** What a reader understands of these events. They are numbered as they come, unless one has a number. */
+export function hear(frames: readonly unknown[]): Heard {
+  const events: ModelEvent[] = []
+  const reader = responsesReader(events, { provider: 'acme' })
+  let error: unknown
+  try {
+    for (const [number, frame] of frames.entries()) {
+      const numbered =
+        typeof frame === 'string' ? frame : JSON.stringify({ sequence_number: number, ...Object(frame) })
+      if (!reader.over) reader.read(numbered, '')
+    }
+    reader.end()
+  } catch (thrown) {
+    error = thrown
+  }
+  const all = <Type extends ModelEvent['type']>(type: Type) =>
+    events.filter((event): event is Extract<ModelEvent, { type: Type }> => event.type === type)
+  return {
+    events,
+    error,
+    over: reader.over,
+    text: all('text')
+      .map(({ text }) => text)
+      .join(''),
+    reasoning: all('reasoning')
+      .map(({ text }) => text)
+      .join(''),
+    calls: all('tool-call').map(({ callId, name, input }) => ({ callId, name, input })),
+    finish: all('done')[0]?.finish,
+  }
+}
+
+export const created = {
+  type: 'response.created',
+  response: { id: 'resp_1', object: 'response', status: 'in_progress', model: 'acme-1', output: [] },
+}
+
+/** The end, with whatever the response is to hold. */
+export const completed = (response: object = {}) => ({
+  type: 'response.completed',
+  response: {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'acme-1',
+    output: [],
+    ...response,
+  },
+})
+
+export const added = (output_index: number, item: object) => ({
+  type: 'response.output_item.added',
+  output_index,
+  item,
+})
+
+export const finished = (output_index: number, item: object) => ({
+  type: 'response.output_item.done',
+  output_index,
+  item,
+})
+
+/** An event that belongs to an item: `response.` and the rest of its type. */
+export const of = (output_index: number, type: string, more: object) => ({
+  type: `response.${type}`,
+  item_id: `item_${output_index}`,
+  output_index,
+  ...more,
+})
+
+export const message = (content: readonly object[] = [], more: object = {}) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: content.length > 0 ? 'completed' : 'in_progress',
+  content,
+  ...more,
+})
+
+export const words = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+
+export const functionCall = (args = '', more: object = {}) => ({
+  id: 'fc_1',
+  type: 'function_call',
+  status: args === '' ? 'in_progress' : 'completed',
+  call_id: 'a',
+  name: 'weather',
+  arguments: args,
+  ...more,
+})
