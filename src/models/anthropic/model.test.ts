@@ -151,6 +151,15 @@ describe('the request', () => {
     expect(requests).toHaveLength(1)
   })
 
+  test('carries the key of the environment nowhere else, unless the environment says where', async () => {
+    const { fetch, requests } = recorder(answer)
+    vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-environment')
+    await ask(anthropic('claude-opus-5', { fetch, baseURL: 'https://gateway.acme.com' }))
+    vi.stubEnv('ANTHROPIC_BASE_URL', 'https://gateway.acme.com')
+    await ask(anthropic('claude-opus-5', { fetch }))
+    expect(requests.map(({ headers }) => headers.get('x-api-key'))).toEqual([null, 'sk-ant-environment'])
+  })
+
   test('has marks for the cache unless it is told not to', async () => {
     const { fetch, requests } = recorder(answer)
     await ask(anthropic('claude-opus-5', { fetch, apiKey }))

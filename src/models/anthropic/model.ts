@@ -39,7 +39,11 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
   checkHttpOptions(options, op, {
     cache: (value) => value !== false && value !== '5m' && value !== '1h' && "must be '5m', '1h' or false",
   })
-  const baseURL = baseUrlOf(options, { op, name: 'ANTHROPIC_BASE_URL', usual: 'https://api.anthropic.com' })
+  const place = { op, name: 'ANTHROPIC_BASE_URL', usual: 'https://api.anthropic.com' }
+  const { baseURL, fromEnvironment } = baseUrlOf(options, place)
+  const { pathname, hostname } = new URL(baseURL)
+  // The key of the environment goes nowhere else, unless the environment says where.
+  const atHome = fromEnvironment || /(^|\.)anthropic\.com$/.test(hostname)
   const traits = traitsOf(typeof model === 'string' ? model : '')
   const http = httpModel(
     {
@@ -48,9 +52,9 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
       provider: 'anthropic',
       baseURL,
       // The official SDK's addresses leave the version out, others' have it.
-      path: /\/v1\/?$/.test(new URL(baseURL).pathname) ? '/messages' : '/v1/messages',
-      keyName: 'ANTHROPIC_API_KEY',
-      needsKey: true,
+      path: /\/v1\/?$/.test(pathname) ? '/messages' : '/v1/messages',
+      keyName: atHome ? 'ANTHROPIC_API_KEY' : undefined,
+      needsKey: atHome,
       keyHeaders: (key) => ({ 'x-api-key': key }),
       headers: { 'anthropic-version': '2023-06-01' },
       capabilities: {

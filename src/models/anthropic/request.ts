@@ -52,7 +52,7 @@ export function anthropicBody(
       system: system.length > 0 ? system : undefined,
       messages: turns as unknown as JsonValue,
       stream: true,
-      tools: tools.length > 0 ? tools : undefined,
+      tools,
       tool_choice: choice,
       temperature: sampling === 'none' ? undefined : temperature,
       top_p: sampling === 'both' || (sampling === 'one' && temperature === undefined) ? topP : undefined,

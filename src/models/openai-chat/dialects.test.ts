@@ -36,6 +36,10 @@ test('an address that is not known is sent no key of the environment, and its na
     'https://models.acme.com:8443/v1',
     'https://notopenai.com/v1',
     'https://fakex.ai/v1',
+    'https://dashscope.evil.test/v1',
+    'https://bucket.oss-cn-hangzhou.aliyuncs.com/v1',
+    'https://dashscope.vm.cloudapp.azure.com/v1',
+    'https://api.openai.com.evil.test/v1',
   ]) {
     const { provider, keyName } = dialectOf(address)
     expect({ provider, keyName }).toEqual({ provider: new URL(address).host, keyName: undefined })

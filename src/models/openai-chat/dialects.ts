@@ -58,7 +58,7 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
   },
   {
     ...plain,
-    host: /\.azure\.com$/,
+    host: /\.(openai|cognitiveservices|ai)\.azure\.com$/,
     provider: 'azure',
     keyName: 'AZURE_OPENAI_API_KEY',
     keyHeader: 'api-key',
@@ -91,7 +91,7 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
   { ...plain, host: /(^|\.)x\.ai$/, provider: 'xai', keyName: 'XAI_API_KEY' },
   {
     ...plain,
-    host: /(^|\.)(dashscope[\w-]*|aliyuncs)\./,
+    host: /(^dashscope[\w-]*|\.maas)\.aliyuncs\.com$/,
     provider: 'alibaba',
     keyName: 'DASHSCOPE_API_KEY',
     reasoning: (effort) => ({ enable_thinking: effort !== 'none' }),

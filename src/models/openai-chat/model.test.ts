@@ -105,6 +105,14 @@ describe('the request', () => {
     ])
   })
 
+  test('carries the key that stands in the environment beside the address', async () => {
+    vi.stubEnv('OPENAI_BASE_URL', 'https://gateway.acme.com/v1')
+    vi.stubEnv('OPENAI_API_KEY', 'sk-gateway')
+    const { fetch, requests } = recorder(answer)
+    await ask(openaiChat('acme-1', { fetch }))
+    expect(requests[0]?.headers.get('authorization')).toBe('Bearer sk-gateway')
+  })
+
   test('without a key is not sent where one is needed', async () => {
     vi.stubEnv('GROQ_API_KEY', '')
     const { fetch, requests } = recorder(answer)

@@ -1,9 +1,9 @@
 import type { JsonValue, Model } from '../../protocol/index.ts'
 import { oneOf } from '../../protocol/index.ts'
 import type { HttpModelOptions } from '../wire/http-model.ts'
-import { baseUrlOf, checkHttpOptions, httpModel } from '../wire/http-model.ts'
+import { checkHttpOptions } from '../wire/http-model.ts'
 import { streamEvents } from '../wire/stream.ts'
-import { dialectOf } from './dialects.ts'
+import { openaiHttp } from './openai-http.ts'
 import { chatReader } from './reader.ts'
 import type { SendReasoning } from './request.ts'
 import { chatBody } from './request.ts'
@@ -39,29 +39,10 @@ export interface OpenAIChatOptions extends HttpModelOptions<ChatExtra> {
 export function openaiChat(model: string, options: OpenAIChatOptions = {}): Model {
   const op = 'openaiChat'
   checkHttpOptions(options, op, { sendReasoning: oneOf('calls', 'always', 'never') })
-  const baseURL = baseUrlOf(options, { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' })
-  const dialect = dialectOf(baseURL)
-  const http = httpModel(
-    {
-      op,
-      id: model,
-      provider: dialect.provider,
-      baseURL,
-      path: '/chat/completions',
-      keyName: dialect.keyName,
-      needsKey: dialect.needsKey,
-      keyHeaders: (key) =>
-        dialect.keyHeader === 'api-key' ? { 'api-key': key } : { authorization: `Bearer ${key}` },
-      capabilities: {
-        tools: true,
-        images: true,
-        files: true,
-        reasoning: true,
-        streaming: true,
-        structuredOutput: dialect.structuredOutput,
-      },
-    },
+  const { http, dialect } = openaiHttp(
+    { op, id: model, path: '/chat/completions' },
     options as HttpModelOptions,
+    ({ structuredOutput }) => ({ reasoning: true, structuredOutput }),
   )
   const { provider, id, capabilities } = http
   const { sendReasoning = 'calls' } = options

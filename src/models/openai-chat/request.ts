@@ -44,8 +44,7 @@ export function chatBody(
       messages: chatMessages(messages, { provider, dialect, sendReasoning }),
       stream: true,
       stream_options: dialect.asksForUsage ? { include_usage: true } : undefined,
-      // `Invalid 'tools': empty array.`
-      tools: called ? tools.map(toolField) : undefined,
+      tools: tools.map(toolField),
       tool_choice: !called
         ? undefined
         : typeof toolChoice === 'object'

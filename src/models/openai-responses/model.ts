@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, Model } from '../../protocol/index.ts'
-import { dialectOf } from '../openai-chat/dialects.ts'
+import { openaiHttp } from '../openai-chat/openai-http.ts'
 import type { HttpModelOptions } from '../wire/http-model.ts'
-import { baseUrlOf, checkHttpOptions, httpModel } from '../wire/http-model.ts'
+import { checkHttpOptions } from '../wire/http-model.ts'
 import { streamEvents } from '../wire/stream.ts'
 import { responsesReader } from './reader.ts'
 import { responsesBody } from './request.ts'
@@ -44,30 +44,10 @@ export interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {}
 export function openai(model: string, options: OpenAIOptions = {}): Model {
   const op = 'openai'
   checkHttpOptions(options, op, {})
-  const baseURL = baseUrlOf(options, { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' })
-  const dialect = dialectOf(baseURL)
-  const http = httpModel(
-    {
-      op,
-      id: model,
-      provider: dialect.provider,
-      baseURL,
-      path: '/responses',
-      keyName: dialect.keyName,
-      needsKey: dialect.needsKey,
-      keyHeaders: (key) =>
-        dialect.keyHeader === 'api-key' ? { 'api-key': key } : { authorization: `Bearer ${key}` },
-      capabilities: {
-        tools: true,
-        images: true,
-        files: true,
-        reasoning: reasons(model),
-        streaming: true,
-        structuredOutput: true,
-      },
-    },
-    options as HttpModelOptions,
-  )
+  const { http } = openaiHttp({ op, id: model, path: '/responses' }, options as HttpModelOptions, () => ({
+    reasoning: reasons(model),
+    structuredOutput: true,
+  }))
   const { provider, id, capabilities } = http
   return {
     id,
@@ -89,5 +69,5 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
 /** By its name: GPT-3.5 and GPT-4 do not, nor do the `chat` models; the o-series and everything since GPT-5 does. */
 function reasons(model: string): boolean {
   const name = String(model).replace(/^.*\//, '')
-  return /^(o\d|gpt-([5-9]|\d\d)|gpt-oss|codex|computer-use)/.test(name) && !/^gpt-5(\.\d)?-chat/.test(name)
+  return /^(o\d|gpt-([5-9]|\d\d)|gpt-oss|codex|computer-use)/.test(name) && !/-chat(-|$)/.test(name)
 }

@@ -54,8 +54,7 @@ export function responsesBody(
       stream: true,
       store: false,
       include: reasons && !stored ? ['reasoning.encrypted_content'] : undefined,
-      // `Invalid 'tools': empty array.`
-      tools: functions.length > 0 ? functions.map(toolField) : undefined,
+      tools: functions.map(toolField),
       tool_choice: !called
         ? undefined
         : chosen === undefined

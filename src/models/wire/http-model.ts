@@ -180,11 +180,12 @@ function addressProblem(value: unknown): Problem {
 export function baseUrlOf(
   { baseURL }: Pick<HttpModelOptions, 'baseURL'>,
   { op, name, usual }: { readonly op: string; readonly name: string; readonly usual: string },
-): string {
-  const set = baseURL ?? fromEnvironment(name) ?? usual
-  const problem = addressProblem(set)
+): { readonly baseURL: string; readonly fromEnvironment: boolean } {
+  if (baseURL !== undefined) return { baseURL, fromEnvironment: false }
+  const set = fromEnvironment(name)
+  const problem = set !== undefined && addressProblem(set)
   if (problem) throw invalidInput(op, `${name} in the environment ${problem}`)
-  return set
+  return { baseURL: set ?? usual, fromEnvironment: set !== undefined }
 }
 
 function fromEnvironment(name: string | undefined): string | undefined {

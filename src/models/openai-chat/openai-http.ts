@@ -1,0 +1,33 @@
+import type { ModelCapabilities } from '../../protocol/index.ts'
+import type { HttpModel, HttpModelOptions } from '../wire/http-model.ts'
+import { baseUrlOf, httpModel } from '../wire/http-model.ts'
+import type { Dialect } from './dialects.ts'
+import { dialectOf } from './dialects.ts'
+
+/** What the two APIs of OpenAI share: where they are, which key belongs there, and how it is sent. */
+export function openaiHttp(
+  { op, id, path }: { readonly op: string; readonly id: string; readonly path: string },
+  options: HttpModelOptions,
+  capabilities: (dialect: Dialect) => Pick<ModelCapabilities, 'reasoning' | 'structuredOutput'>,
+): { readonly http: HttpModel; readonly dialect: Dialect } {
+  const place = { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' }
+  const { baseURL, fromEnvironment } = baseUrlOf(options, place)
+  const dialect = dialectOf(baseURL)
+  const http = httpModel(
+    {
+      op,
+      id,
+      path,
+      provider: dialect.provider,
+      baseURL,
+      // An address and a key that stand in the environment side by side belong together, whoever is there.
+      keyName: dialect.keyName ?? (fromEnvironment ? 'OPENAI_API_KEY' : undefined),
+      needsKey: dialect.needsKey,
+      keyHeaders: (key) =>
+        dialect.keyHeader === 'api-key' ? { 'api-key': key } : { authorization: `Bearer ${key}` },
+      capabilities: { tools: true, images: true, files: true, streaming: true, ...capabilities(dialect) },
+    },
+    options,
+  )
+  return { http, dialect }
+}
