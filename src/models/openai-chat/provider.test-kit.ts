@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { JsonObject, Model, ModelEvent, ModelRequest } from '../../protocol/index.ts'
 
-export interface Received {
+interface Received {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: JsonObject
