@@ -9,6 +9,7 @@ import type {
 } from '../protocol/index.ts'
 import {
   anObject,
+  askForJson,
   checkMessages,
   checkOptions,
   findUnpaired,
@@ -100,10 +101,6 @@ export function toRequest<Context>(
     ...(output && structuredOutput && { output }),
     settings: plan.settings,
   }
-}
-
-function askForJson(schema: JsonObject): string {
-  return `Give your final answer as one JSON document that fits this JSON Schema, with nothing before or after it:\n${JSON.stringify(schema)}`
 }
 
 /** For a fallback that cannot see what the first model could, and for tools that answer with pictures. */

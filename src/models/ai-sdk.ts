@@ -11,8 +11,8 @@ import type {
 import {
   addUsage,
   aFunction,
-  anObject,
   assistantDraft,
+  capabilitiesProblem,
   checkOptions,
   invalidInput,
   isObject,
@@ -45,7 +45,7 @@ export interface AISDKOptions extends ModelSettings {
 const table: OptionTable<AISDKOptions> = {
   ...settingsTable,
   id: someText,
-  capabilities: anObject,
+  capabilities: capabilitiesProblem,
   tools: toolsProblem,
   download: aFunction,
 }

@@ -1,5 +1,14 @@
 import type { Model, OptionTable, Problem } from '../protocol/index.ts'
-import { aFunction, checkOptions, duration, isObject, kindOf, someText } from '../protocol/index.ts'
+import {
+  aFunction,
+  checkOptions,
+  duration,
+  invalidInput,
+  isObject,
+  kindOf,
+  messageOf,
+  someText,
+} from '../protocol/index.ts'
 
 export interface DetectOptions {
   /** The name of the model to use, whoever is found. */
@@ -81,18 +90,30 @@ const usualPlaces = {
  * Studio, llama.cpp). Never fails: without either there is no model, and `why` says what would help.
  */
 export async function detectModel(options: DetectOptions = {}): Promise<Detected> {
+  if (!isObject(options as unknown))
+    throw invalidInput(
+      'detectModel',
+      `the options of detectModel() must be an object, not ${kindOf(options)}`,
+    )
   checkOptions(options, table, { op: 'detectModel', what: 'the option of detectModel()' })
   const { env = environment(), fetch = globalThis.fetch, timeoutMs = 200 } = options
-  const provider = providers.find(({ key }) => env[key]?.trim())
+  const provider = providers.find(({ key }) => textOf(env[key]) !== undefined)
   if (provider) {
     const name = options.model ?? provider.model
-    const model = await open(provider, name, env[provider.key]?.trim() as string, env)
-    return { model, why: `${provider.name} with ${name}, because ${provider.key} is set` }
+    try {
+      const model = await open(provider, name, env)
+      return { model, why: `${provider.name} with ${name}, because ${provider.key} is set` }
+    } catch (error) {
+      return { why: `${provider.name} cannot be used, though ${provider.key} is set: ${messageOf(error)}` }
+    }
   }
 
   const places = Object.entries(options.local ?? { ...usualPlaces, ...ollamaHost(env) })
   const found = await Promise.all(
-    places.map(async ([name, url]) => ({ name, url, models: await modelsAt(url, { fetch, timeoutMs }) })),
+    places.map(async ([name, place]) => {
+      const url = place.replace(/\/+$/, '')
+      return { name, url, models: await modelsAt(url, { fetch, timeoutMs }) }
+    }),
   )
   for (const { name, url, models } of found) {
     const id = options.model ?? models?.[0]
@@ -123,32 +144,28 @@ const table: OptionTable<DetectOptions> = {
 }
 
 /** The wires are loaded only when one is chosen. */
-async function open(
-  { name, baseURL }: Provider,
-  id: string,
-  apiKey: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Model> {
+async function open({ key, name, baseURL }: Provider, id: string, env: Environment): Promise<Model> {
+  const apiKey = textOf(env[key]) as string
   if (name === 'anthropic') {
     const { anthropic } = await import('./anthropic.ts')
-    return anthropic(id, { apiKey, ...at(env.ANTHROPIC_BASE_URL) })
+    return anthropic(id, { apiKey, baseURL: textOf(env.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com' })
   }
   const { openai, openaiChat } = await import('./openai.ts')
-  return name === 'openai'
-    ? openai(id, { apiKey, ...at(env.OPENAI_BASE_URL) })
-    : openaiChat(id, { apiKey, ...at(baseURL) })
+  if (baseURL !== undefined) return openaiChat(id, { apiKey, baseURL })
+  return openai(id, { apiKey, baseURL: textOf(env.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1' })
 }
 
-function at(baseURL: string | undefined): { baseURL?: string } {
-  return baseURL?.trim() ? { baseURL: baseURL.trim() } : {}
+type Environment = NonNullable<DetectOptions['env']>
+
+function textOf(value: unknown): string | undefined {
+  return (typeof value === 'string' && value.trim()) || undefined
 }
 
 /** Ollama's own variable: `0.0.0.0:11434`, `box`, or a whole address. */
-function ollamaHost({ OLLAMA_HOST: host }: Readonly<Record<string, string | undefined>>): {
-  ollama?: string
-} {
-  if (!host?.trim()) return {}
-  const address = /^https?:\/\//.test(host) ? host.trim() : `http://${host.trim()}`
+function ollamaHost({ OLLAMA_HOST }: Environment): { ollama?: string } {
+  const host = textOf(OLLAMA_HOST)
+  if (host === undefined) return {}
+  const address = /^https?:\/\//.test(host) ? host : `http://${host}`
   if (!URL.canParse(address)) return {}
   const url = new URL(address)
   if (url.port === '' && !/^https?:/.test(host)) url.port = '11434'
@@ -175,6 +192,6 @@ async function modelsAt(
   }
 }
 
-function environment(): Readonly<Record<string, string | undefined>> {
+function environment(): Environment {
   return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 }

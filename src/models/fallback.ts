@@ -30,7 +30,8 @@ export function fallback(models: readonly [Model, ...Model[]] | readonly Model[]
             told = true
             yield event
           }
-          return
+          // One that ends without a word has failed as well; what to make of half an answer is the reader's business.
+          if (told) return
         } catch (error) {
           if (told || at === list.length - 1 || options.signal.aborted) throw error
         }

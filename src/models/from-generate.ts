@@ -11,6 +11,7 @@ import type {
 } from '../protocol/index.ts'
 import {
   anObject,
+  capabilitiesProblem,
   checkOptions,
   checkUsage,
   closest,
@@ -58,27 +59,24 @@ export interface GenerateOptions {
 const optionTable: OptionTable<GenerateOptions> = {
   id: someText,
   provider: someText,
-  capabilities: anObject,
+  capabilities: capabilitiesProblem,
 }
 
 /**
  * A model from a function that does not stream. Its answer arrives as one delta, then its calls, then the end. What the function
  * throws fails the round as it is; what it returns is checked, and fails the round with `llm_error` if it is no answer.
  */
-export function fromGenerate(
-  generate: Generate,
-  { id = 'generate', provider = 'generate', capabilities, ...rest }: GenerateOptions = {},
-): Model {
+export function fromGenerate(generate: Generate, options: GenerateOptions = {}): Model {
   const op = 'fromGenerate'
   if (typeof generate !== 'function')
     throw invalidInput(
       op,
       `fromGenerate takes a function such as async (request) => 'words', not ${kindOf(generate)}`,
     )
-  checkOptions({ id, provider, capabilities, ...rest }, optionTable, {
-    op,
-    what: 'the option of fromGenerate()',
-  })
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `the options of fromGenerate() must be an object, not ${kindOf(options)}`)
+  checkOptions(options, optionTable, { op, what: 'the option of fromGenerate()' })
+  const { id = 'generate', provider = 'generate', capabilities } = options
   let count = 0
 
   function* tellCall({ name, id, input, arguments: written }: GeneratedCall, cut: boolean) {
@@ -88,7 +86,7 @@ export function fromGenerate(
     yield { type: 'tool-input-start', callId, name } satisfies ModelEvent
     if (raw) yield { type: 'tool-input', callId, delta: raw } satisfies ModelEvent
     // The limit of tokens came in the middle of the arguments, so nothing has closed them.
-    if (!(cut && call.problem !== undefined)) yield call
+    if (!(cut && (call.problem !== undefined || raw.trim() === ''))) yield call
   }
 
   return {
@@ -113,7 +111,8 @@ export function fromGenerate(
         yield { type: 'part-end', part: 'reasoning' }
       }
       if (text) yield { type: 'text', text }
-      for (const call of calls) yield* tellCall(call, finish === 'length')
+      const cut = finish === 'length' || finish === 'content-filter' || finish === 'refusal'
+      for (const call of calls) yield* tellCall(call, cut)
       yield {
         type: 'done',
         finish: finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
@@ -154,6 +153,8 @@ function checkAnswer(value: unknown): GeneratedAnswer {
 
 function isAnswer(value: unknown): value is GeneratedAnswer {
   if (!isObject(value)) return false
+  if (Symbol.asyncIterator in value)
+    throw misgiven('is a stream: a function that streams is a Model of its own, with stream()')
   checkFields(value, answerTable, '')
   const calls: unknown[] = Array.isArray(value.calls) ? value.calls : []
   for (const [index, call] of calls.entries()) {

@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts'
 import type { ToolCallEvent } from './events.ts'
-import { isObject, type JsonObject, type JsonValue, kindOf } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts'
 import type { ProviderData } from './messages.ts'
 import { maxJsonDepth } from './partial-json.ts'
 
@@ -51,8 +51,6 @@ function refuse(problem: string) {
   // The cut here, or the one JSON.parse makes when it quotes the text, may halve a surrogate pair.
   return { input: {}, problem: short.toWellFormed() }
 }
-
-const isJsonObject = (value: JsonValue): value is JsonObject => isObject(value)
 
 interface Place {
   readonly node: readonly JsonValue[] | JsonObject

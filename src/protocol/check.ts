@@ -187,7 +187,8 @@ function checkMedia(part: Fields, at: string, fail: Fail): unknown {
   return {
     type,
     ...source,
-    ...(mediaType !== undefined && { mediaType }),
+    // Types have no case, and whoever reads them should not have to know.
+    ...(mediaType !== undefined && { mediaType: mediaType.toLowerCase() }),
     ...(name !== undefined && { name }),
   }
 }

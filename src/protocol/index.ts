@@ -1,4 +1,5 @@
 export { parseArguments, toolCall } from './arguments.ts'
+export { askForJson } from './ask-for-json.ts'
 export type { InputFilePart, InputImagePart, InputMessage, InputUserMessage, Transcript } from './check.ts'
 export { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 export type { Clock } from './clock.ts'
@@ -38,7 +39,7 @@ export type {
   ToolStartEvent,
 } from './events.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { isObject, kindOf, nameOf, toJson } from './json.ts'
+export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,
@@ -74,6 +75,6 @@ export {
 export { findUnpaired, pairHistory } from './pairing.ts'
 export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
-export { mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'

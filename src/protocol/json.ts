@@ -15,6 +15,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The same of what is known to be JSON. */
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value)
+}
+
 /** What sort of value it is, for an error. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'

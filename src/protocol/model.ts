@@ -15,16 +15,16 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string 
 
 /** What most providers understand; one that does not know a setting leaves it out. */
 export interface ModelSettings {
-  readonly temperature?: number
-  readonly topP?: number
-  readonly maxOutputTokens?: number
-  readonly stop?: readonly string[]
-  readonly seed?: number
-  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high'
-  readonly parallelToolCalls?: boolean
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
   /** Fields of the provider's own request, sent as they are and over everything else that is set. */
-  readonly extra?: JsonObject
-  readonly headers?: Readonly<Record<string, string>>
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface ModelRequest {

@@ -1,8 +1,10 @@
-import { isObject, kindOf } from './json.ts'
-import type { ModelSettings } from './model.ts'
+import { closest } from './closest.ts'
+import { isObject, nameOf } from './json.ts'
+import type { ModelCapabilities, ModelSettings } from './model.ts'
 import { anObject, type OptionTable, oneOf, type Problem, yesOrNo } from './option-table.ts'
 
-const aNumber = (value: unknown): Problem => typeof value !== 'number' && `is ${kindOf(value)}, not a number`
+const aNumber = (value: unknown): Problem =>
+  !Number.isFinite(value) && `must be a number, not ${nameOf(value)}`
 
 const texts = (value: unknown): Problem =>
   !(Array.isArray(value) && value.every((text) => typeof text === 'string')) && 'must be an array of strings'
@@ -16,9 +18,36 @@ export const settingsTable: OptionTable<ModelSettings> = {
   reasoning: oneOf('none', 'minimal', 'low', 'medium', 'high'),
   parallelToolCalls: yesOrNo,
   extra: anObject,
-  headers: (value) =>
-    !(isObject(value) && Object.values(value).every((text) => typeof text === 'string')) &&
-    'must be an object of strings',
+  headers: headersProblem,
+}
+
+function headersProblem(value: unknown): Problem {
+  if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string'))
+    return 'must be an object of strings'
+  const bad = Object.keys(value).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  return bad !== undefined && `has ${nameOf(bad)}, which is no name of a header`
+}
+
+const capabilities: OptionTable<ModelCapabilities> = {
+  tools: yesOrNo,
+  images: yesOrNo,
+  files: yesOrNo,
+  reasoning: yesOrNo,
+  streaming: yesOrNo,
+  structuredOutput: yesOrNo,
+}
+
+export function capabilitiesProblem(value: unknown): Problem {
+  if (!isObject(value)) return anObject(value)
+  for (const [key, has] of Object.entries(value)) {
+    if (!Object.hasOwn(capabilities, key)) {
+      const like = closest(key, Object.keys(capabilities))
+      return `has no '${key}'${like ? `: did you mean '${like}'?` : ''}`
+    }
+    const problem = has !== undefined && capabilities[key as keyof ModelCapabilities](has)
+    if (problem) return `: '${key}' ${problem}`
+  }
+  return undefined
 }
 
 export function settingsProblem(value: unknown): Problem {

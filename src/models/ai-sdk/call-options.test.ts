@@ -65,9 +65,10 @@ describe('settings', () => {
     })
   })
 
-  test('a structured answer is JSON of the schema', async () => {
+  test('a structured answer is JSON of the schema, closed as strict providers want it', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } } }
-    expect(await optionsOf({ output })).toStrictEqual({ responseFormat: { type: 'json', schema: output } })
+    const schema = { ...output, additionalProperties: false }
+    expect(await optionsOf({ output })).toStrictEqual({ responseFormat: { type: 'json', schema } })
   })
 })
 

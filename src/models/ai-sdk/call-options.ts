@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, ModelRequest, ModelSettings, ToolChoice } from '../../protocol/index.ts'
-import { invalidInput, isObject, kindOf } from '../../protocol/index.ts'
+import { invalidInput, isJsonObject, isObject, kindOf } from '../../protocol/index.ts'
+import { closeObjects } from '../wire/strict.ts'
 import type { Download } from './media.ts'
 import { toPrompt } from './prompt.ts'
 import type { AISDKCallOptions, AISDKModel, AISDKTool, SpecVersion } from './spec.ts'
@@ -28,7 +29,8 @@ export async function toCallOptions(
     ...(stop && { stopSequences: [...stop] }),
     // Before v4 each provider had its own option for it: `extra: { openai: { reasoningEffort: 'low' } }`.
     ...(version === 'v4' && given({ reasoning })),
-    ...(output && { responseFormat: { type: 'json', schema: output } }),
+    // OpenAI's provider asks for it to be strict.
+    ...(output && { responseFormat: { type: 'json', schema: closeObjects(output) } }),
     // The SDK itself always says how tools are chosen, so that is what providers are used to.
     ...(allTools.length > 0 && { tools: allTools, toolChoice: toolChoiceOf(request.toolChoice) }),
   }
@@ -44,13 +46,9 @@ export function mergeExtra(
   const extra: Record<string, JsonValue> = { ...under.extra }
   for (const [name, value] of Object.entries(over.extra)) {
     const known = extra[name]
-    extra[name] = isFields(known) && isFields(value) ? { ...known, ...value } : value
+    extra[name] = isJsonObject(known) && isJsonObject(value) ? { ...known, ...value } : value
   }
   return { ...settings, extra }
-}
-
-function isFields(value: JsonValue | undefined): value is JsonObject {
-  return isObject(value)
 }
 
 function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -71,7 +69,8 @@ function toolsOf(request: ModelRequest, tools: CallOptions['tools'], version: Sp
   const ours = request.tools.map(({ name, description, inputSchema, strict }) => {
     const replacement = ofProvider.get(name)
     ofProvider.delete(name)
-    return replacement ?? { type: 'function', name, description, inputSchema, ...given({ strict }) }
+    const schema = strict ? closeObjects(inputSchema) : inputSchema
+    return replacement ?? { type: 'function', name, description, inputSchema: schema, ...given({ strict }) }
   })
   return [...ours, ...ofProvider.values()]
 }
@@ -98,7 +97,7 @@ function providerOptionsOf(
   if (!parallel) return Object.keys(extra).length > 0 ? extra : undefined
   const [name, option] = parallel
   const own = extra[name]
-  return { ...extra, [name]: isFields(own) ? { ...option, ...own } : option }
+  return { ...extra, [name]: isJsonObject(own) ? { ...option, ...own } : option }
 }
 
 /** There is no common form for it: the providers that are known to have one, and nothing for the others. */

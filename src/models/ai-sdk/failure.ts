@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../protocol/index.ts'
 import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
-import { withoutSecrets } from '../wire/secrets.ts'
+import { isHarmless, secretsInUrl, withoutSecrets } from '../wire/secrets.ts'
 
 const op = 'model.stream'
 
@@ -14,8 +14,9 @@ const op = 'model.stream'
  */
 export function failureFrom(
   thrown: unknown,
-  { provider, secrets, signal }: { provider: string; secrets: readonly string[]; signal: AbortSignal },
+  { provider, secrets: known, signal }: { provider: string; secrets: readonly string[]; signal: AbortSignal },
 ): MillraceError {
+  const secrets = [...known, ...secretsOf(thrown)]
   if (thrown instanceof MillraceError) return thrown
   const clean = (text: string) => withoutSecrets(text, secrets).slice(0, 1000).toWellFormed()
   const fail = (code: ErrorCode, message: string, retryable?: boolean) =>
@@ -25,14 +26,17 @@ export function failureFrom(
       message: clean(message),
       retryable,
       // Its words would stand in every event of this failure.
-      cause: withoutSecrets(messageOf(thrown), secrets) === messageOf(thrown) ? thrown : undefined,
+      cause: isHarmless(thrown, secrets) ? thrown : undefined,
     })
 
   if (signal.aborted) return fail('stream_interrupted', 'the request was aborted')
   if (!isObject(thrown)) return failureOf({ op, provider, body: thrown, secrets })
 
-  const known = named(thrown.name)
-  if (known) return fail(known.code, `${provider}: ${messageOf(thrown)}`, known.retryable)
+  const kind = named(thrown.name)
+  // Their messages quote what was sent.
+  if (kind?.code === 'stream_error')
+    return fail(kind.code, `${provider} sent what cannot be read (${thrown.name})`, kind.retryable)
+  if (kind) return fail(kind.code, `${provider}: ${messageOf(thrown)}`, kind.retryable)
   const status = typeof thrown.statusCode === 'number' ? thrown.statusCode : undefined
   // A connection that breaks in the middle is `Failed to process successful response`, status 200, to some providers.
   const broken = status !== undefined && status >= 400 ? undefined : networkProblem(thrown)
@@ -49,6 +53,12 @@ export function failureFrom(
 
   if (thrown instanceof Error) return fail('llm_error', messageOf(thrown), thrown.isRetryable === true)
   return failureOf({ op, provider, body: wireError(thrown), secrets })
+}
+
+/** A key in the address that was called, as Google's may be. */
+function secretsOf(thrown: unknown): string[] {
+  const url = isObject(thrown) ? thrown.url : undefined
+  return typeof url === 'string' && URL.canParse(url) ? secretsInUrl(url) : []
 }
 
 /** `AI_LoadAPIKeyError` and its like say what to do themselves. */

@@ -1,5 +1,5 @@
-import type { FinishReason, JsonObject, JsonValue, Usage } from '../../protocol/index.ts'
-import { checkUsage, isObject, MillraceError, toJson } from '../../protocol/index.ts'
+import type { FinishReason, JsonObject, Usage } from '../../protocol/index.ts'
+import { checkUsage, isJsonObject, isObject, MillraceError, toJson } from '../../protocol/index.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -12,6 +12,11 @@ export interface Ending {
 export function endingOf(finishReason: unknown): Ending {
   const { unified, raw } = isObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined }
   return { unified: String(unified), raw: typeof raw === 'string' ? raw : undefined }
+}
+
+/** The end of the attempt, not of the answer. */
+export function isBroken({ unified }: Ending): boolean {
+  return unified === 'interrupted' || unified === 'error'
 }
 
 /**
@@ -78,8 +83,4 @@ export function metadataOf(value: unknown): JsonObject | undefined {
   if (!isObject(value)) return undefined
   const json = toJson(value)
   return isJsonObject(json) && Object.keys(json).length > 0 ? json : undefined
-}
-
-function isJsonObject(value: JsonValue): value is JsonObject {
-  return isObject(value)
 }

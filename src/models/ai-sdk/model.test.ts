@@ -55,7 +55,7 @@ describe('what is a model', () => {
 
   test.each<[unknown, string]>([
     [{ temprature: 1 }, "the option of fromAISDK() 'temprature' does not exist: did you mean 'temperature'?"],
-    [{ temperature: 'hot' }, "'temperature' is a string, not a number"],
+    [{ temperature: 'hot' }, '\'temperature\' must be a number, not "hot"'],
     [{ download: true }, "'download' must be a function"],
     [{ tools: [] }, "'tools' must be an object of tools, not an array"],
     [

@@ -1,7 +1,7 @@
 import type { DoneEvent, JsonObject, JsonValue, ModelEvent } from '../../protocol/index.ts'
 import { isObject, MillraceError, parseArguments, toJson, toolCall } from '../../protocol/index.ts'
 import { blocks } from './blocks.ts'
-import { checkEnding, endingOf, finishOf, metadataOf, usageOf } from './finish.ts'
+import { checkEnding, endingOf, finishOf, isBroken, metadataOf, usageOf } from './finish.ts'
 import { base64 } from './media.ts'
 
 /** Understands the parts of one answer, and pushes what they say into the list it was opened with. */
@@ -32,6 +32,11 @@ export function partReader(
   const metadata: Record<string, JsonValue> = {}
   const sources: JsonValue[] = []
   const files: JsonValue[] = []
+  /**
+   * Calls that the SDK has told as complete. When a stream breaks off or is cut, providers tell the calls they had begun in the
+   * same way; only what comes next shows which it was.
+   */
+  let held: Call[] = []
   let called = false
   let customs = 0
   let done: DoneEvent | undefined
@@ -62,11 +67,17 @@ export function partReader(
       const given = problem === undefined ? input : raw
       return tellProviderTool('tool-call', { callId, name, input: given }, opaque)
     }
-    called = true
     if (!begun.has(callId)) begin(callId, name)
     if (!begun.get(callId)?.told) tellInput(callId, raw)
-    begun.delete(callId)
-    events.push(toolCall({ callId, name, raw, ...(opaque && { opaque: { provider, data: opaque } }) }))
+    held.push({ callId, name, raw, ...(opaque && { opaque: { provider, data: opaque } }) })
+  }
+
+  function close(calls: readonly Call[]) {
+    for (const call of calls) {
+      called = true
+      begun.delete(call.callId)
+      events.push(toolCall(call))
+    }
   }
 
   function result(part: Fields) {
@@ -95,6 +106,14 @@ export function partReader(
   function finish(part: Fields) {
     const ending = endingOf(part.finishReason)
     const usage = usageOf(part.usage)
+    const last = held.at(-1)
+    // Cut off, the last of them may not be all of it: without arguments (of which Anthropic's provider makes `{}`), or with such as
+    // cannot be read, it is not.
+    const cut = ending.unified === 'length' || ending.unified === 'content-filter'
+    if (cut && last && (/^\s*(\{\s*\}\s*)?$/.test(last.raw) || toolCall(last).problem !== undefined))
+      held.pop()
+    if (!isBroken(ending)) close(held)
+    held = []
     checkEnding(ending, { provider, usage, called })
     said.close()
     paused = ending.raw === 'pause_turn' && !called
@@ -122,6 +141,10 @@ export function partReader(
     read(part) {
       if (!isObject(part)) return
       const id = text(part.id)
+      if (!tellsNothing.has(part.type)) {
+        close(held)
+        held = []
+      }
       switch (part.type) {
         case 'text-delta':
           return said.delta('text', id, text(part.delta), part.providerMetadata)
@@ -189,6 +212,12 @@ export function partReader(
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+/** A call as it was told. */
+type Call = Parameters<typeof toolCall>[0]
+
+/** Parts after which it is still not known whether the calls before them are complete. */
+const tellsNothing: ReadonlySet<unknown> = new Set(['tool-call', 'tool-input-end', 'raw', 'finish', 'error'])
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''

@@ -9,6 +9,7 @@ import type {
 } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import { callIds } from '../wire/call-ids.ts'
+import { sendableName } from '../wire/tool-name.ts'
 import type { MediaOptions } from './media.ts'
 import { fileData, mediaOf, resultImage } from './media.ts'
 import type { SpecVersion } from './spec.ts'
@@ -54,7 +55,7 @@ export async function toPrompt(
         const result = {
           type: 'tool-result',
           toolCallId: rename(message.callId),
-          toolName: message.name,
+          toolName: sendableName(message.name),
           output: await toolOutput(message, options),
           ...metadata.get(message.callId),
         }
@@ -109,7 +110,9 @@ function assistantPart(part: AssistantPart, provider: string, rename: (callId: s
       return foreign ? [] : [{ type: 'reasoning', text: part.text, ...options }]
     case 'tool-call': {
       const { callId, name, input } = part
-      return [{ type: 'tool-call', toolCallId: rename(callId), toolName: name, input, ...options }]
+      return [
+        { type: 'tool-call', toolCallId: rename(callId), toolName: sendableName(name), input, ...options },
+      ]
     }
     case 'provider-tool':
       return foreign ? [] : providerTool(part)

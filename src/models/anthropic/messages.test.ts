@@ -141,12 +141,14 @@ describe('what came from here goes back as it came', () => {
 
   test('a tool that the provider ran, and only to it', () => {
     const data = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'cats' } }
+    const result = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
     const ran = (provider: string) =>
       blocks(
         { type: 'provider-tool', callId: 's', name: 'web_search', ...from(data, provider) },
+        { type: 'provider-tool', callId: 's', name: 'web_search', ...from(result, provider) },
         words('Yes.'),
       )
-    expect(ran('anthropic')).toEqual([data, words('Yes.')])
+    expect(ran('anthropic')).toEqual([data, result, words('Yes.')])
     expect(ran('openai')).toEqual([words('Yes.')])
   })
 })

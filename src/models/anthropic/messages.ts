@@ -3,13 +3,15 @@ import type {
   FilePart,
   ImagePart,
   JsonObject,
+  JsonValue,
   Message,
   ToolMessage,
   UserPart,
 } from '../../protocol/index.ts'
-import { invalidInput, isObject } from '../../protocol/index.ts'
+import { invalidInput, isJsonObject } from '../../protocol/index.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asText, sourceOf } from '../wire/media.ts'
+import { asText, mentionFiles, sourceOf } from '../wire/media.ts'
+import { sendableName } from '../wire/tool-name.ts'
 
 export interface Turn {
   readonly role: 'user' | 'assistant'
@@ -35,7 +37,7 @@ export function anthropicMessages(
     if (last?.role === role) last.content.push(...content)
     else if (content.length > 0) turns.push({ role, content })
   }
-  for (const message of messages) {
+  for (const message of mentionFiles(messages, (file) => documentBlock(file) !== undefined)) {
     switch (message.role) {
       case 'system':
         // One that stands further down can only be said by the user.
@@ -52,7 +54,28 @@ export function anthropicMessages(
         add('user', [resultBlock(message, idOf)])
     }
   }
-  return { system, turns }
+  // `messages: first message must use the "user" role`: a greeting of the assistant needs somebody who was greeted.
+  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: text('(begins)') })
+  return { system, turns: withoutUnanswered(turns) }
+}
+
+/**
+ * ``web_search tool use with id srvtoolu_… was found without a corresponding web_search_tool_result block``: a tool of the provider
+ * that was cut off before its result came is left out. While only results of ours follow it, its own is still to come.
+ */
+function withoutUnanswered(turns: readonly Turn[]): Turn[] {
+  const answered = new Set(turns.flatMap(({ content }) => content.map(({ tool_use_id: id }) => id)))
+  const last = turns.findLastIndex(({ role }) => role === 'assistant')
+  const after = turns.slice(last + 1).flatMap(({ content }) => content)
+  const pending = after.length > 0 && after.every(({ type }) => type === 'tool_result')
+  return turns.flatMap((turn, at) => {
+    if (turn.role !== 'assistant' || (at === last && pending)) return [turn]
+    const content = turn.content.filter(
+      ({ type, id }) =>
+        type === 'tool_use' || !String(type).endsWith('_tool_use') || answered.has(id as JsonValue),
+    )
+    return content.length > 0 ? [{ ...turn, content }] : []
+  })
 }
 
 function text(words: string): JsonObject[] {
@@ -82,8 +105,8 @@ function assistantBlocks(
   idOf: (callId: string) => string,
   provider: string,
 ): JsonObject[] {
-  const own = part.opaque?.provider === provider && isObject(part.opaque.data) ? part.opaque.data : undefined
-  const data = own as JsonObject | undefined
+  const { opaque } = part
+  const data = opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : undefined
   switch (part.type) {
     case 'text':
       return text(part.text).map((block) => ({ ...block, ...data }))
@@ -92,7 +115,15 @@ function assistantBlocks(
       if (data?.type === 'redacted_thinking') return [data]
       return data?.signature ? [{ type: 'thinking', thinking: part.text, signature: data.signature }] : []
     case 'tool-call':
-      return [{ type: 'tool_use', id: idOf(part.callId), name: part.name, input: part.input, ...data }]
+      return [
+        {
+          type: 'tool_use',
+          id: idOf(part.callId),
+          name: sendableName(part.name),
+          input: part.input,
+          ...data,
+        },
+      ]
     case 'provider-tool':
       return data ? [data] : []
   }
@@ -126,19 +157,23 @@ function sourceBlock(part: ImagePart | FilePart): JsonObject {
 }
 
 function document(part: FilePart, provider: string): JsonObject {
+  const block = documentBlock(part)
+  if (block) return block
+  throw invalidInput(
+    'model.stream',
+    `${provider} takes no file of type ${part.mediaType}${sourceOf(part).url === undefined ? '' : ' by its URL'}: only PDF, text with its data, and images`,
+  )
+}
+
+/** Nothing if it is not taken. */
+function documentBlock(part: FilePart): JsonObject | undefined {
   const { mediaType, name } = part
   if (mediaType.startsWith('image/')) return image(part)
   const title = name === undefined ? {} : { title: name }
   if (mediaType === 'application/pdf') return { type: 'document', source: sourceBlock(part), ...title }
-  const source = sourceOf(part)
-  if (source.url === undefined && (mediaType.startsWith('text/') || mediaType === 'application/json'))
-    return {
-      type: 'document',
-      source: { type: 'text', media_type: 'text/plain', data: asText(source.data) },
-      ...title,
-    }
-  throw invalidInput(
-    'model.stream',
-    `${provider} takes no file of type ${mediaType}${source.url === undefined ? '' : ' by its URL'}: only PDF, text with its data, and images`,
-  )
+  const { data } = sourceOf(part)
+  const isText = mediaType.startsWith('text/') || mediaType === 'application/json'
+  if (data === undefined || !isText) return undefined
+  const source = { type: 'text', media_type: 'text/plain', data: asText(data) }
+  return { type: 'document', source, ...title }
 }

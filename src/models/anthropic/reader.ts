@@ -36,6 +36,8 @@ export function anthropicReader(
   { provider, secrets = [], spent = noUsage }: AnthropicReaderOptions,
 ): AnthropicReader {
   const blocks = new Map<number, Block>()
+  /** All of them, in the order in which they were begun. */
+  const order: Block[] = []
   const metadata: Record<string, JsonValue> = {}
   const usage = messageUsage()
   let stopReason: string | undefined
@@ -79,14 +81,15 @@ export function anthropicReader(
   }
 
   function start(index: number, block: Fields) {
-    // The same block once more is a wire that stutters.
-    if (blocks.has(index)) return
+    // The same block once more is a wire that stutters; one that was closed has had its turn, whatever the next is called.
+    if (blocks.get(index)?.closed === false) return
     const type = String(block.type)
     closeEmptyCall()
     if (afterText && type === 'text') events.push({ type: 'part-end', part: 'text' })
     afterText = false
     const open: Block = { type, start: block, written: '', signature: '', citations: [], closed: false }
     blocks.set(index, open)
+    order.push(open)
     if (type === 'text' && typeof block.text === 'string') say(open, block.text)
     if (type === 'text' && Array.isArray(block.citations))
       open.citations.push(...(block.citations as never[]))
@@ -101,11 +104,11 @@ export function anthropicReader(
 
   function readDelta(index: number, delta: Fields) {
     const block = blocks.get(index)
-    if (!block)
+    if (!block || block.closed)
       throw new MillraceError({
         op: 'model.stream',
         code: 'stream_error',
-        message: `${provider} sent a piece of block ${index}, which it had not begun: the stream is not in order`,
+        message: `${provider} sent a piece of block ${index}, which is not open: the stream is not in order`,
       })
     switch (delta.type) {
       case 'text_delta':
@@ -188,7 +191,7 @@ export function anthropicReader(
 
   /** A result says only what kind it is of: `mcp_tool_result`. */
   function callName(id: string): string | undefined {
-    for (const { type, start: begun } of blocks.values())
+    for (const { type, start: begun } of order)
       if (isServerTool(type) && begun.id === id) return nameOf(begun)
     return undefined
   }
@@ -217,11 +220,12 @@ export function anthropicReader(
     usage.add(event.usage)
     if (!isObject(event.delta)) return
     const { stop_reason: reason, stop_sequence: sequence, stop_details: details } = event.delta
-    if (typeof reason === 'string') stopReason = reason
     if (typeof sequence === 'string') metadata.stopSequence = sequence
     if (isObject(details)) metadata.stopDetails = details as JsonObject
+    if (typeof reason !== 'string') return
+    stopReason = reason
     // Cut off before its first character, a call would look like one without arguments.
-    if (finishes[stopReason ?? ''] !== 'length') closeEmptyCall()
+    if (!cutsOff.has(reason)) closeEmptyCall()
   }
 
   function finish() {
@@ -229,11 +233,11 @@ export function anthropicReader(
     if (stopReason === undefined) closeEmptyCall()
     const counted = usage.total
     if (stopReason === 'pause_turn') {
-      paused = { content: [...blocks.values()].filter(isWorthSending).map(whole), usage: counted ?? {} }
+      paused = { content: order.filter(isWorthSending).map(whole), usage: counted ?? {} }
       if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
-    const reason = stopReason === undefined ? 'other' : (finishes[stopReason] ?? 'other')
+    const reason = finishes.get(stopReason ?? '') ?? 'other'
     events.push({
       type: 'done',
       finish: reason,
@@ -262,14 +266,17 @@ export function anthropicReader(
   }
 }
 
-const finishes: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  tool_use: 'tool-calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  refusal: 'refusal',
-}
+const finishes: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['tool_use', 'tool-calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'refusal'],
+])
+
+/** After these, what stands there of a call may not be all of it. */
+const cutsOff: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
 /** `server_tool_use`, `mcp_tool_use`: the provider runs it. */
 function isServerTool(type: string): boolean {

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ModelRequest, ModelSettings } from '../../protocol/index.ts'
-import { isObject } from '../../protocol/index.ts'
-import { bodyOf } from '../wire/body.ts'
-import { closedSchema } from '../wire/strict.ts'
+import { askForJson, isJsonObject } from '../../protocol/index.ts'
+import { bodyOf, extraTools } from '../wire/body.ts'
+import { closedSchema, strictTool } from '../wire/strict.ts'
 import type { CacheTime } from './cache-marks.ts'
 import { markCache } from './cache-marks.ts'
 import type { Turn } from './messages.ts'
@@ -23,27 +23,32 @@ export function anthropicBody(
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, extra } = settings
   const { system, turns } = anthropicMessages(request.messages, provider)
-  const tools = request.tools.map(
-    ({ name, description, inputSchema, strict }): JsonObject => ({
-      name,
-      description,
-      input_schema: inputSchema,
-      ...(strict !== undefined && { strict }),
-    }),
-  )
-  // Marks of the provider's own choosing count among the four.
-  if (cache && extra?.cache_control === undefined) markCache({ system, tools, turns }, cache)
+  const native = extraTools(extra)
+  const names = new Set(native.map(({ name }) => name))
+  // One that Anthropic itself defines and we run (`bash`, an editor) is declared in its way only.
+  const own = request.tools.filter(({ name }) => !names.has(name))
+  const tools = own.map((tool): JsonObject => {
+    const { schema, strict } = strictTool(tool, closedSchema)
+    const { name, description } = tool
+    return { name, description, input_schema: schema, ...(strict !== undefined && { strict }) }
+  })
+  const answer = request.output && closedSchema(request.output)
+  // One that it cannot be held to is asked for in words.
+  if (request.output && !answer) system.push({ type: 'text', text: askForJson(request.output) })
+  // Four marks are allowed. Whoever sets some sets them all.
+  const marked = extra?.cache_control !== undefined || native.some((tool) => tool.cache_control !== undefined)
+  if (cache && !marked) markCache({ system, tools, turns }, cache)
   const maxTokens = maxOutputTokens ?? traits.maxTokens
-  const choice = toolChoice(request, settings, traits)
+  const choice = toolChoice(request, settings, { traits, any: tools.length + native.length > 0 })
   const forced = choice?.type === 'any' || choice?.type === 'tool'
   const { thinking, effort } = reasoningOf(settings, { traits, maxTokens, forced, turns })
   // While it thinks, a model takes no other sampling than its own.
   const sampling = thinking && thinking.type !== 'disabled' ? 'none' : traits.sampling
-  const own = isObject(extra?.output_config) ? (extra.output_config as JsonObject) : {}
+  const theirs = isJsonObject(extra?.output_config) ? extra.output_config : {}
   const outputConfig: JsonObject = {
     ...(effort && { effort }),
-    ...(request.output && { format: { type: 'json_schema', schema: closedSchema(request.output) } }),
-    ...own,
+    ...(answer && { format: { type: 'json_schema', schema: answer } }),
+    ...theirs,
   }
   return bodyOf(
     {
@@ -64,11 +69,11 @@ export function anthropicBody(
 }
 
 function toolChoice(
-  { tools, toolChoice: choice }: ModelRequest,
+  { toolChoice: choice }: ModelRequest,
   { parallelToolCalls }: ModelSettings,
-  { forcedTools }: Traits,
+  { traits: { forcedTools }, any }: { readonly traits: Traits; readonly any: boolean },
 ): JsonObject | undefined {
-  if (tools.length === 0 || (choice === undefined && parallelToolCalls !== false)) return undefined
+  if (!any || (choice === undefined && parallelToolCalls !== false)) return undefined
   const alone = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
   if (choice === 'none') return { type: 'none' }
   // One that cannot be held to a tool is left to choose: better than a refusal.
@@ -94,7 +99,7 @@ function reasoningOf(
     if (reasoning === 'none')
       return traits.alwaysThinks ? { effort: 'low' } : { thinking: { type: 'disabled' } }
     const effort = reasoning === 'minimal' ? 'low' : reasoning
-    // `Thinking may not be enabled when tool_choice forces tool use.`
+    // Not every model takes both at once.
     return forced ? { effort } : { thinking: { type: 'adaptive', display: 'summarized' }, effort }
   }
   if (reasoning === 'none' || forced || beganWithoutThinking(turns)) return {}
@@ -107,8 +112,9 @@ function reasoningOf(
  * instance, must be ended without it.
  */
 function beganWithoutThinking(turns: readonly Turn[]): boolean {
-  const last = turns.at(-1)
-  if (!last?.content.some(({ type }) => type === 'tool_result')) return false
-  const before = turns.findLast(({ role }) => role === 'assistant')
-  return !String(before?.content[0]?.type).endsWith('thinking')
+  const asked = turns.findLastIndex(
+    ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
+  )
+  const first = turns[asked + 1]
+  return first !== undefined && !String(first.content[0]?.type).endsWith('thinking')
 }

@@ -21,6 +21,8 @@ export interface Dialect {
   readonly seed: 'seed' | 'random_seed'
   /** Takes a schema for its answer. Others are asked for one in words. */
   readonly structuredOutput: boolean
+  /** `Unexpected role 'user' after role 'tool'`: the assistant has to say something in between. */
+  readonly answersTools: boolean
   /**
    * Stands for the reasoning that a message with calls must have, where there is none: it was made without, or elsewhere.
    * ``Missing `reasoning_content` field in the assistant message at message index 2`` (DeepSeek), `thinking is enabled but
@@ -39,6 +41,7 @@ const plain: Omit<Dialect, 'provider'> = {
   files: false,
   seed: 'seed',
   structuredOutput: true,
+  answersTools: false,
 }
 
 const local = { ...plain, needsKey: false }
@@ -87,6 +90,7 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     // `high` and `none` are all it knows, and most of its models know neither.
     reasoning: (effort) => (effort === 'none' ? {} : { reasoning_effort: 'high' }),
     seed: 'random_seed',
+    answersTools: true,
   },
   { ...plain, host: /(^|\.)x\.ai$/, provider: 'xai', keyName: 'XAI_API_KEY' },
   {

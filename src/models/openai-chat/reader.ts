@@ -67,7 +67,9 @@ export function chatReader(
         ? choice.message
         : undefined
     if (delta) readDelta(delta)
-    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') end(choice.finish_reason)
+    const { finish_reason: reason } = choice
+    // Some write `"null"` for none.
+    if (typeof reason === 'string' && reason !== '' && reason !== 'null') end(reason)
   }
 
   function readDelta(delta: Fields) {
@@ -85,7 +87,7 @@ export function chatReader(
   }
 
   function readReasoning(delta: Fields) {
-    if (Array.isArray(delta.reasoning_details)) details = mergeDetails(details, delta.reasoning_details)
+    if (Array.isArray(delta.reasoning_details)) mergeDetails(details, delta.reasoning_details)
     // DeepSeek, xAI, Alibaba, Moonshot, vLLM of old; then Groq, OpenRouter, Ollama, vLLM. Some send both, with the same words.
     for (const field of ['reasoning_content', 'reasoning']) {
       const text = delta[field]
@@ -142,17 +144,15 @@ export function chatReader(
       })
     rawFinish = reason
     finish = finishOf(reason.toLowerCase())
-    // Cut off by a limit or a filter, what stands there of a call is not all of it.
-    if (finish !== 'length' && finish !== 'content-filter') calls.closeAll()
+    // Cut off by a limit or a filter, what stands there of a call is not all of it; after a reason that nobody knows, more may come.
+    if (finish === 'stop' || finish === 'tool-calls') calls.closeAll()
   }
 
   function finishUp() {
     if (over) return
     endReasoning()
-    if (finish === undefined) {
-      finish = 'stop'
-      calls.closeAll()
-    }
+    finish ??= 'stop'
+    if (finish === 'stop' || finish === 'other') calls.closeAll()
     over = true
     // `stop`, `eos`, `tool_call`, `null`: whatever is said beside complete calls, they are what it ended for.
     const called = calls.called && (finish === 'stop' || finish === 'other')
@@ -188,31 +188,31 @@ export function chatReader(
   }
 }
 
-/** Not the end of an answer but of the attempt: OpenRouter and Mistral, Zhipu, DeepSeek. */
-const brokenOff = new Set(['error', 'network_error', 'insufficient_system_resource'])
+/** Not the end of an answer but of the attempt: OpenRouter and Mistral, vLLM, Zhipu, DeepSeek. */
+const brokenOff = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
 
 function finishOf(reason: string): FinishReason {
   // Gemini has its own words, and more than one way to send them: `SAFETY`, `content_filter: PROHIBITED_CONTENT`.
   if (/content_filter|safety|recitation|blocklist|prohibited|spii|^sensitive$/.test(reason))
     return 'content-filter'
-  return finishes[reason] ?? 'other'
+  return finishes.get(reason) ?? 'other'
 }
 
-const finishes: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  eos: 'stop',
-  eos_token: 'stop',
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  tool_calls: 'tool-calls',
-  tool_call: 'tool-calls',
-  tool_use: 'tool-calls',
-  function_call: 'tool-calls',
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  refusal: 'refusal',
-}
+const finishes: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['tool_calls', 'tool-calls'],
+  ['tool_call', 'tool-calls'],
+  ['tool_use', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['refusal', 'refusal'],
+])
 
 /** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */
 function isFailure(chunk: Fields): boolean {

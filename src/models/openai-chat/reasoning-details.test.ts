@@ -2,8 +2,11 @@ import { expect, test } from 'vitest'
 import { mergeDetails } from './reasoning-details.ts'
 
 /** The pieces one after the other, as chunks bring them. */
-const merged = (...pieces: readonly unknown[]) =>
-  pieces.reduce<Record<string, unknown>[]>((details, piece) => mergeDetails(details, [piece]), [])
+function merged(...pieces: readonly unknown[]) {
+  const details: Record<string, unknown>[] = []
+  for (const piece of pieces) mergeDetails(details, [piece])
+  return details
+}
 
 test('texts, summaries and data of one index and type grow', () => {
   for (const key of ['text', 'summary', 'data'])

@@ -6,16 +6,15 @@ type Fields = Record<string, unknown>
  * OpenRouter's `reasoning_details` come in pieces like everything else, and must go back whole: the texts of one index are
  * joined, whatever else comes later (a signature, an id) is added.
  */
-export function mergeDetails(details: readonly Fields[], more: readonly unknown[]): Fields[] {
-  const merged = [...details]
+export function mergeDetails(details: Fields[], more: readonly unknown[]): void {
   for (const piece of more) {
     if (!isObject(piece)) continue
-    const at = merged.findIndex(({ index, type }) => index === piece.index && type === piece.type)
-    const before = merged[at]
-    if (!before || piece.index === undefined) merged.push(piece)
-    else merged[at] = join(before, piece)
+    const known = (one: Fields) => one.index === piece.index && one.type === piece.type
+    const at = piece.index === undefined ? -1 : details.findIndex(known)
+    const before = details[at]
+    if (before) details[at] = join(before, piece)
+    else details.push(piece)
   }
-  return merged
 }
 
 function join(before: Fields, piece: Fields): Fields {

@@ -13,11 +13,12 @@ import type {
   ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
-import { invalidInput, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
-import { bodyOf, resultText } from '../wire/body.ts'
+import { invalidInput, isJsonObject, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
+import { bodyOf, extraTools, resultText } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asText, asUrl, sourceOf } from '../wire/media.ts'
-import { fitsStrict } from '../wire/strict.ts'
+import { asText, asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
+import { strictSchema, strictTool } from '../wire/strict.ts'
+import { sendableName } from '../wire/tool-name.ts'
 import type { Dialect } from './dialects.ts'
 
 /** Which reasoning goes back to its provider: that of messages with calls, of all, or none. */
@@ -37,7 +38,7 @@ export function chatBody(
   { model, provider, dialect, settings, sendReasoning }: ChatRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, seed, reasoning, parallelToolCalls, extra } = settings
-  const called = tools.length > 0
+  const called = tools.length + extraTools(extra).length > 0
   return bodyOf(
     {
       model,
@@ -59,16 +60,23 @@ export function chatBody(
       ...(reasoning && dialect.reasoning(reasoning)),
       response_format: output && {
         type: 'json_schema',
-        json_schema: { name: 'answer', schema: output, ...(fitsStrict(output) && { strict: true }) },
+        json_schema: { name: 'answer', ...answerSchema(output) },
       },
     },
     extra,
   )
 }
 
-function toolField({ name, description, inputSchema, strict }: ToolSpec): JsonObject {
-  const body = { name, description, parameters: inputSchema, ...(strict !== undefined && { strict }) }
+function toolField(tool: ToolSpec): JsonObject {
+  const { schema, strict } = strictTool(tool, strictSchema)
+  const { name, description } = tool
+  const body = { name, description, parameters: schema, ...(strict !== undefined && { strict }) }
   return { type: 'function', function: body }
+}
+
+function answerSchema(output: JsonObject): JsonObject {
+  const strict = strictSchema(output)
+  return strict ? { schema: strict, strict: true } : { schema: output }
 }
 
 interface MessageOptions {
@@ -82,21 +90,29 @@ function chatMessages(messages: readonly Message[], options: MessageOptions): Js
   const told: JsonValue[] = []
   /** Pictures of tool results: a `tool` message takes words only, so they follow in a message of the user. */
   let pictures: JsonValue[] = []
+  let afterTool = false
+  const ask = (content: JsonValue) => {
+    if (afterTool && options.dialect.answersTools) told.push({ role: 'assistant', content: 'I see.' })
+    told.push({ role: 'user', content })
+    afterTool = false
+  }
   const showPictures = () => {
-    if (pictures.length > 0) told.push({ role: 'user', content: pictures })
+    if (pictures.length > 0) ask(pictures)
     pictures = []
   }
-  for (const message of messages) {
+  const takes = (part: FilePart) => fileBlock(part, options.dialect) !== undefined
+  for (const message of mentionFiles(messages, takes)) {
     if (message.role !== 'tool') showPictures()
     switch (message.role) {
       case 'system':
         told.push({ role: 'system', content: message.content })
         break
       case 'user':
-        told.push({ role: 'user', content: userContent(message.content, options) })
+        ask(userContent(message.content, options))
         break
       case 'assistant':
         told.push(...assistantMessage(message, idOf, options))
+        afterTool = false
         break
       case 'tool':
         told.push({
@@ -105,6 +121,7 @@ function chatMessages(messages: readonly Message[], options: MessageOptions): Js
           content: resultText(message.content, '[the image follows]'),
         })
         pictures.push(...picturesOf(message))
+        afterTool = true
     }
   }
   showPictures()
@@ -124,24 +141,28 @@ function picture(part: ImagePart): JsonValue {
 }
 
 function file(part: FilePart, { provider, dialect }: MessageOptions): JsonValue {
+  const block = fileBlock(part, dialect)
+  if (block !== undefined) return block
+  const how = sourceOf(part).url === undefined ? 'over Chat Completions' : 'by its URL: hand in its data'
+  throw invalidInput('model.stream', `${provider} takes no file of type ${part.mediaType} ${how}`)
+}
+
+/** Nothing if it is not taken. */
+function fileBlock(part: FilePart, dialect: Dialect): JsonValue | undefined {
   const source = sourceOf(part)
-  if (part.mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url: asUrl(part) } }
-  if (source.url === undefined) {
-    if (part.mediaType.startsWith('text/') || part.mediaType === 'application/json')
-      return { type: 'text', text: `${part.name ? `${part.name}:\n` : ''}${asText(source.data)}` }
-    const audio = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(part.mediaType)?.[1]
-    if (audio)
-      return {
-        type: 'input_audio',
-        input_audio: { data: source.data, format: audio === 'mpeg' ? 'mp3' : audio },
-      }
-    if (dialect.files)
-      return { type: 'file', file: { filename: part.name ?? 'file', file_data: asUrl(part) } }
+  const { mediaType, name } = part
+  if (mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url: asUrl(part) } }
+  if (source.url !== undefined) return undefined
+  if (mediaType.startsWith('text/') || mediaType === 'application/json')
+    return { type: 'text', text: `${name ? `${name}:\n` : ''}${asText(source.data)}` }
+  const audio = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(mediaType)?.[1]
+  if (audio) {
+    const format = audio === 'mpeg' ? 'mp3' : audio
+    return { type: 'input_audio', input_audio: { data: source.data, format } }
   }
-  throw invalidInput(
-    'model.stream',
-    `${provider} takes no file of type ${part.mediaType} ${source.url === undefined ? 'over Chat Completions' : 'by its URL: hand in its data'}`,
-  )
+  return dialect.files && !/^(audio|video)\//.test(mediaType)
+    ? { type: 'file', file: { filename: name ?? 'file', file_data: asUrl(part) } }
+    : undefined
 }
 
 function assistantMessage(
@@ -154,7 +175,7 @@ function assistantMessage(
     id: idOf(callId),
     type: 'function',
     // Never what could not be parsed: servers read the arguments of old calls too, and refuse the whole conversation.
-    function: { name, arguments: JSON.stringify(input) },
+    function: { name: sendableName(name), arguments: JSON.stringify(input) },
     ...signatureIn(opaque, provider),
   }))
   const back = sendReasoning === 'always' || (sendReasoning === 'calls' && calls.length > 0)
@@ -174,8 +195,8 @@ function assistantMessage(
 
 /** Gemini's thought signature. What the same provider gave over another wire has no place here. */
 function signatureIn(opaque: ProviderData | undefined, provider: string): JsonObject {
-  if (opaque?.provider !== provider || !isObject(opaque.data)) return {}
-  const { extra_content } = opaque.data as JsonObject
+  if (opaque?.provider !== provider || !isJsonObject(opaque.data)) return {}
+  const { extra_content } = opaque.data
   return extra_content === undefined ? {} : { extra_content }
 }
 

@@ -35,6 +35,9 @@ export function callOf(item: Fields): ItemCall | undefined {
       return special(item, callId, String(item.name ?? ''), { input: String(item.input ?? '') })
     case 'local_shell_call':
     case 'shell_call': {
+      // In a container of the provider's, it runs it itself.
+      if (isObject(item.environment) && String(item.environment.type).startsWith('container'))
+        return undefined
       const { type, ...action } = isObject(item.action) ? item.action : {}
       return special(item, callId, 'shell', action)
     }
@@ -52,17 +55,10 @@ function special(item: Fields, callId: string, name: string, input: Fields): Ite
   return { callId, name, raw: JSON.stringify(input), data: data as JsonObject }
 }
 
-const ours = new Set([
-  'function_call',
-  'custom_tool_call',
-  'local_shell_call',
-  'shell_call',
-  'apply_patch_call',
-])
-
 /** An item of a tool that the provider runs: a search, a sandbox, a picture, a server of MCP. */
-export function isProviderTool(type: string): boolean {
-  return !ours.has(type) && (type.endsWith('_call') || type.startsWith('mcp_'))
+export function isProviderTool(item: Fields): boolean {
+  const type = String(item.type)
+  return callOf(item) === undefined && (/_call(_output)?$/.test(type) || type.startsWith('mcp_'))
 }
 
 const inputs = ['action', 'arguments', 'queries', 'code', 'input'] as const
@@ -75,8 +71,8 @@ export function providerTool(item: Fields): ProviderToolEvent {
   const failed = item.status === 'failed' || isThere(item.error)
   return {
     type: 'provider-tool',
-    callId: String(item.id ?? ''),
-    name: typeof item.name === 'string' ? item.name : String(item.type).replace(/_call$/, ''),
+    callId: String(item.call_id ?? item.id ?? ''),
+    name: typeof item.name === 'string' ? item.name : String(item.type).replace(/_call(_output)?$/, ''),
     ...(input !== undefined && {
       input: typeof input === 'string' ? read(item.type, input) : (input as JsonValue),
     }),

@@ -14,6 +14,8 @@ interface Item {
   readonly start: Fields
   /** Text or arguments that have been told. */
   written: string
+  /** The parts of a message of which something was told. */
+  readonly spoken: Set<unknown>
   /** The part of the reasoning that is being told. */
   part: string | undefined
   /** Set when it was told that a call has begun. */
@@ -39,7 +41,8 @@ export function responsesReader(
   let called = false
   let over = false
   let latest = ''
-  let sequence = -1
+  let sequence: number | undefined
+  let counts = false
   /** The latest item was a message whose end was not told. */
   let afterMessage = false
 
@@ -51,20 +54,21 @@ export function responsesReader(
       case 'response.in_progress':
         return readMetadata(event.response)
       case 'response.output_item.added':
-        if (isObject(event.item)) add(indexOf(event), event.item)
+        if (isObject(event.item)) begin(indexOf(event), event.item)
         return
       case 'response.output_item.done':
         if (isObject(event.item)) finishItem(indexOf(event), event.item)
         return
       case 'response.output_text.delta':
-        return say(itemOf(event, 'message'), event.delta)
+        return say(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.output_text.done':
-        // Not everybody streams the text.
-        if (itemOf(event, 'message').written === '') say(itemOf(event, 'message'), event.text)
-        return
+        return sayWhole(itemOf(event, 'message'), event.content_index, event.text)
       case 'response.refusal.delta':
         refused = true
-        return say(itemOf(event, 'message'), event.delta)
+        return say(itemOf(event, 'message'), event.content_index, event.delta)
+      case 'response.refusal.done':
+        refused = true
+        return sayWhole(itemOf(event, 'message'), event.content_index, event.refusal)
       case 'response.reasoning_summary_text.delta':
         return think(itemOf(event, 'reasoning'), event.delta, `summary ${event.summary_index}`)
       case 'response.reasoning_text.delta':
@@ -104,25 +108,42 @@ export function responsesReader(
       type,
       start,
       written: '',
+      spoken: new Set(),
       part: undefined,
       callId: undefined,
       closed: false,
       empty: undefined,
     }
     items.set(index, item)
-    beginCall(item, callOf(start))
-    if (isProviderTool(type)) events.push(providerTool(start))
+    const call = callOf(start)
+    // Its name may come late.
+    if (call?.name) beginCall(item, call)
+    if (isProviderTool(start)) events.push(providerTool(start))
     return item
+  }
+
+  /** An index that is used again, or left out, is that of a new item once the one before is closed; only a call's id is sure. */
+  function begin(index: number, start: Fields) {
+    const known = items.get(index)
+    const again = known?.callId !== undefined && callOf(start)?.callId === known.callId
+    if (known?.closed && !again) items.delete(index)
+    add(index, start)
   }
 
   function itemOf(event: Fields, type: string): Item {
     return items.get(indexOf(event)) ?? add(indexOf(event), { type })
   }
 
-  function say(item: Item, text: unknown) {
+  function say(item: Item, part: unknown, text: unknown) {
     if (typeof text !== 'string' || text === '') return
+    item.spoken.add(part)
     item.written += text
     events.push({ type: 'text', text })
+  }
+
+  /** Not everybody streams the text. */
+  function sayWhole(item: Item, part: unknown, text: unknown) {
+    if (!item.spoken.has(part)) say(item, part, text)
   }
 
   function think(item: Item, text: unknown, part: string) {
@@ -145,7 +166,7 @@ export function responsesReader(
   }
 
   function beginCall(item: Item, call: ItemCall | undefined) {
-    if (!call || item.callId !== undefined || call.name === '') return
+    if (!call || item.callId !== undefined) return
     item.callId = call.callId
     events.push({ type: 'tool-input-start', callId: call.callId, name: call.name })
   }
@@ -197,17 +218,18 @@ export function responsesReader(
     const { type } = item
     if (type === 'message') finishMessage(item, whole)
     else if (type === 'reasoning') finishReasoning(item, whole)
-    else if (isProviderTool(type))
+    else if (isProviderTool(whole))
       events.push({ ...providerTool(whole), opaque: opaque(whole as JsonObject) })
   }
 
   function finishMessage(item: Item, { content, phase }: Fields) {
-    if (item.written === '' && Array.isArray(content))
-      for (const part of content) {
-        if (!isObject(part)) continue
-        if (part.type === 'refusal') refused = true
-        say(item, part.text ?? part.refusal)
-      }
+    // Without an index in its deltas it is not known what of this was told.
+    const parts = Array.isArray(content) && !item.spoken.has(undefined) ? content : []
+    for (const [at, part] of parts.entries()) {
+      if (!isObject(part)) continue
+      if (part.type === 'refusal') refused = true
+      sayWhole(item, at, part.text ?? part.refusal)
+    }
     // Whether it was a remark on the way or the answer: models do worse when that does not come back.
     if (typeof phase === 'string') events.push({ type: 'part-end', part: 'text', opaque: opaque({ phase }) })
     else afterMessage = item.written !== ''
@@ -268,8 +290,10 @@ export function responsesReader(
   /** The same event once more is a wire that stutters; one that should have come before the last is a wire that cannot be read. */
   function isRepeated(data: string, number: unknown): boolean {
     if (typeof number !== 'number') return false
-    if (number === sequence && data === latest) return true
-    if (number === sequence - 1) throw disorder(`event ${number} after event ${sequence}`)
+    // Not everybody counts: numbers mean something once they have been seen to rise.
+    if (counts && number === sequence && data === latest) return true
+    if (counts && number + 1 === sequence) throw disorder(`event ${number} after event ${sequence}`)
+    counts ||= sequence !== undefined && number > sequence
     sequence = number
     latest = data
     return false

@@ -197,9 +197,9 @@ describe('a body', () => {
     const search = { type: 'web_search' }
     const body = bodyFor({
       tools: [look],
-      settings: { reasoning: 'low', extra: { reasoning: { effort: 'xhigh' }, include: [], tools: [search] } },
+      settings: { reasoning: 'low', extra: { reasoning: { effort: 'xhigh' }, tools: [search] } },
     })
-    expect(body).toMatchObject({ reasoning: { effort: 'xhigh' }, include: [] })
+    expect(body).toMatchObject({ reasoning: { effort: 'xhigh' } })
     expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), search])
   })
 

@@ -12,11 +12,12 @@ import type {
   ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
-import { invalidInput, isObject, toolCallsOf } from '../../protocol/index.ts'
-import { bodyOf, resultText } from '../wire/body.ts'
+import { invalidInput, isJsonObject, isObject, toolCallsOf } from '../../protocol/index.ts'
+import { bodyOf, extraTools, resultText } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asUrl, sourceOf } from '../wire/media.ts'
-import { fitsStrict } from '../wire/strict.ts'
+import { asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
+import { strictSchema, strictTool } from '../wire/strict.ts'
+import { sendableName } from '../wire/tool-name.ts'
 
 export interface ResponsesRequestOptions {
   readonly model: string
@@ -37,23 +38,24 @@ export function responsesBody(
   const stored = extra?.store === true
   const own = nativeTools(extra)
   const functions = tools.filter(({ name }) => !own.has(name))
-  const called = tools.length > 0
+  const called = tools.length + extraTools(extra).length > 0
   const chosen = typeof toolChoice === 'object' ? toolChoice.name : undefined
   const quiet = !reasons || reasoning === 'none'
+  const held = output && strictSchema(output)
   const format = output && {
     type: 'json_schema',
     name: 'answer',
-    schema: output,
-    strict: fitsStrict(output),
+    schema: held ?? output,
+    strict: held !== undefined,
   }
   return bodyOf(
     {
       model,
       instructions,
-      input: inputItems(instructions === undefined ? messages : rest, { provider, stored }),
+      input: inputItems(instructions === undefined ? messages : rest, { provider, stored, reasons }),
       stream: true,
       store: false,
-      include: reasons && !stored ? ['reasoning.encrypted_content'] : undefined,
+      include: includes(extra, reasons && !stored),
       tools: functions.map(toolField),
       tool_choice: !called
         ? undefined
@@ -67,21 +69,34 @@ export function responsesBody(
       max_output_tokens: maxOutputTokens,
     },
     {
-      ...extra,
+      ...withoutInclude(extra),
       ...joined('text', { ...(format && { format }) }, extra),
       ...joined('reasoning', { ...(reasons && reasoning && { effort: reasoning }) }, extra),
     },
   )
 }
 
-function toolField({ name, description, inputSchema, strict = false }: ToolSpec): JsonObject {
-  return { type: 'function', name, description, parameters: inputSchema, strict }
+function toolField(tool: ToolSpec): JsonObject {
+  const { schema, strict = false } = strictTool(tool, strictSchema)
+  const { name, description } = tool
+  return { type: 'function', name, description, parameters: schema, strict }
+}
+
+/** What is to be told besides: the encrypted reasoning that must come back, and what the caller wants. */
+function includes(extra: JsonObject | undefined, encrypted: boolean): JsonValue | undefined {
+  const wanted = Array.isArray(extra?.include) ? extra.include : []
+  const all = new Set<JsonValue>([...(encrypted ? ['reasoning.encrypted_content'] : []), ...wanted])
+  return all.size > 0 ? [...all] : undefined
+}
+
+function withoutInclude({ include: _, ...rest }: JsonObject = {}): JsonObject {
+  return rest
 }
 
 /** A field of which part is ours and part the caller's. */
 function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): JsonObject {
   const theirs = extra?.[name]
-  const both = { ...ours, ...(isObject(theirs) && (theirs as JsonObject)) }
+  const both = { ...ours, ...(isJsonObject(theirs) && theirs) }
   return Object.keys(both).length > 0 ? { [name]: both } : {}
 }
 
@@ -106,6 +121,7 @@ interface ItemOptions {
   readonly provider: string
   /** The provider keeps what it has said, and may be given an item by its id alone. */
   readonly stored: boolean
+  readonly reasons: boolean
 }
 
 const ids = { fits: /^.{1,64}$/s, make: (token: string) => `call_${token}` }
@@ -115,7 +131,7 @@ function inputItems(messages: readonly Message[], options: ItemOptions): JsonVal
   const calls = new Map<string, ToolCallPart>()
   for (const message of messages) for (const call of toolCallsOf(message)) calls.set(call.callId, call)
   const items: JsonValue[] = []
-  for (const message of messages) {
+  for (const message of mentionFiles(messages, takesFile)) {
     if (message.role === 'system') items.push({ role: 'developer', content: message.content })
     else if (message.role === 'user')
       items.push({ role: 'user', content: userContent(message.content, options.provider) })
@@ -138,8 +154,12 @@ function picture(part: ImagePart | FilePart): JsonObject {
   return { type: 'input_image', image_url: asUrl(part), detail: 'auto' }
 }
 
+function takesFile({ mediaType }: FilePart): boolean {
+  return !/^(audio|video)\//.test(mediaType)
+}
+
 function file(part: FilePart, provider: string): JsonObject {
-  if (/^(audio|video)\//.test(part.mediaType))
+  if (!takesFile(part))
     throw invalidInput(
       'model.stream',
       `${provider} takes no file of type ${part.mediaType} over Responses: use openaiChat() with a model that listens`,
@@ -176,7 +196,7 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
         {
           type: 'function_call',
           call_id: idOf(part.callId),
-          name: part.name,
+          name: sendableName(part.name),
           arguments: JSON.stringify(part.input),
           ...(data?.namespace !== undefined && { namespace: data.namespace }),
         },
@@ -189,13 +209,16 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
 /** What this provider gave to be brought back. */
 function ownData(part: AssistantPart | undefined, { provider }: ItemOptions): JsonObject | undefined {
   const { opaque } = part ?? {}
-  return opaque?.provider === provider && isObject(opaque.data) ? (opaque.data as JsonObject) : undefined
+  return opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : undefined
 }
 
 /** Whether the reasoning is here, and of this wire. Open models show it as it is instead of encrypting it. */
-function canComeBack({ type, content, encrypted_content }: JsonObject, { stored }: ItemOptions): boolean {
+function canComeBack(
+  { type, content, encrypted_content }: JsonObject,
+  { stored, reasons }: ItemOptions,
+): boolean {
   const shown = Array.isArray(content) && content.length > 0
-  return type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
+  return reasons && type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
 }
 
 /** The result in the form that belongs to the kind of its call. */

@@ -301,7 +301,7 @@ describe('options', () => {
     [{ baseURL: 'https://' }, "'baseURL' must be an address"],
     [{ baseURL: 'https://me:secret@host/v1' }, "'baseURL' must hold no user name and no password"],
     [{ fetch: 'node-fetch' }, "'fetch'"],
-    [{ temperature: 'hot' }, "'temperature' is a string, not a number"],
+    [{ temperature: 'hot' }, '\'temperature\' must be a number, not "hot"'],
     [{ headers: { a: 1 } }, "'headers' must be an object of strings"],
     [{ apikey: 'x' }, "'apikey' does not exist: did you mean 'apiKey'?"],
     ['a key', 'the options of theirs() must be an object, not a string'],

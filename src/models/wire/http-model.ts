@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/index.ts'
 import {
   aFunction,
-  anObject,
+  capabilitiesProblem,
   checkOptions,
   invalidInput,
   isObject,
@@ -136,7 +136,7 @@ const table: OptionTable<HttpModelOptions> = {
   baseURL: addressProblem,
   fetch: aFunction,
   provider: someText,
-  capabilities: anObject,
+  capabilities: capabilitiesProblem,
 }
 
 /** Throws `invalid_input` naming the option. `more` are those that only one wire has. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts'
-import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
+import { invalidInput, isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from './failures.ts'
 import { isHarmless, withoutSecrets } from './secrets.ts'
 
@@ -23,12 +23,13 @@ export async function openStream(call: HttpCall): Promise<ReadableStream<Uint8Ar
   const { url, headers, body, signal, fetch } = call
   // A fetch of the caller's own may not look at the signal.
   if (signal.aborted) throw interrupted()
+  const text = wellFormed(body)
   let response: Response
   try {
     response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-      body: JSON.stringify(body),
+      body: text,
       signal,
       // Followed to another host, it would take `x-api-key` and the conversation there.
       redirect: 'manual',
@@ -50,6 +51,25 @@ export async function openStream(call: HttpCall): Promise<ReadableStream<Uint8Ar
   return response.body ?? new Blob([]).stream()
 }
 
+/**
+ * Half of a character that takes two is written as an escape, which Anthropic refuses (`no low surrogate in string`), and with it
+ * every further request of the conversation. They are rare: only text in which one shows is gone through again.
+ */
+function wellFormed(body: JsonObject): string {
+  const text = written(body)
+  if (!/\\ud[89a-f]/.test(text)) return text
+  return JSON.stringify(body, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value))
+}
+
+function written(body: JsonObject): string {
+  try {
+    return JSON.stringify(body)
+  } catch (cause) {
+    const message = `the request cannot be written as JSON (${messageOf(cause)}): look at settings.extra`
+    throw invalidInput('model.stream', message, cause)
+  }
+}
+
 /** A connection that broke while its answer was read. */
 export function broken(thrown: unknown, call: HttpCall): MillraceError {
   if (thrown instanceof MillraceError) return thrown
@@ -65,10 +85,17 @@ function unreachable(thrown: unknown, call: HttpCall): MillraceError {
 /** No second try makes these good: a certificate, a proxy that is set wrongly, a header that cannot be sent. */
 const lasting = /CERT|TLS|SSL|SELF_SIGNED|ERR_INVALID|PROTOCOL/i
 
+/** Node's fetch has limits of its own, under those of the agent. */
+const silences: ReadonlyMap<string, string> = new Map([
+  ['UND_ERR_HEADERS_TIMEOUT', 'fetch did not wait any longer for an answer to begin: pass a fetch that does'],
+  ['UND_ERR_BODY_TIMEOUT', 'fetch did not wait any longer for the answer to go on: pass a fetch that does'],
+])
+
 function networkFailure(thrown: unknown, call: HttpCall, what: string): MillraceError {
   if (call.signal.aborted) return interrupted()
   const { code, text } = innermost(thrown)
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code)
+  const known = silences.get(code)
   const said = withoutSecrets([code, text].filter(Boolean).join(' '), call.secrets)
   // What fetch throws by itself, and not because of the network, is about the request.
   const refused =
@@ -76,7 +103,7 @@ function networkFailure(thrown: unknown, call: HttpCall, what: string): Millrace
   return new MillraceError({
     op: 'model.stream',
     code: timedOut ? 'timeout' : 'stream_error',
-    message: `${call.provider}: ${what}: ${said}`,
+    message: `${call.provider}: ${known ?? `${what}: ${said}`}`,
     retryable: !lasting.test(code) && !refused,
     cause: isHarmless(thrown, call.secrets) ? thrown : undefined,
   })
@@ -128,7 +155,7 @@ async function notAStream(response: Response, type: string, call: HttpCall): Pro
   return new MillraceError({
     op: 'model.stream',
     code: 'llm_error',
-    message: `${provider} answered 200 with ${type} instead of a stream of events: check that the baseURL is right and that no proxy stands in between (${new URL(url).origin} sent: ${beginning})`,
+    message: `${provider} answered 200 with ${withoutSecrets(type, secrets).slice(0, 100)} instead of a stream of events: check that the baseURL is right and that no proxy stands in between (${new URL(url).origin} sent: ${beginning})`,
     status: response.status,
   })
 }

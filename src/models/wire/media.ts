@@ -1,4 +1,4 @@
-import type { FilePart, ImagePart } from '../../protocol/index.ts'
+import type { FilePart, ImagePart, Message, UserPart } from '../../protocol/index.ts'
 
 /** An image or a file as wires want it: where it is, or its base64 with its type. A `data:` URL is taken apart. */
 export type Source =
@@ -10,6 +10,25 @@ export function sourceOf(part: ImagePart | FilePart): Source {
   const inline = /^data:([^;,]+)[^,]*;base64,(.*)$/is.exec(part.url)
   if (inline) return { mediaType: inline[1] as string, data: inline[2] as string }
   return { url: part.url }
+}
+
+/**
+ * A conversation as a wire can take it that does not take every file. In the last message of the user such a file is refused, by
+ * whoever converts it; in the earlier ones, which another model may have read, it is only mentioned.
+ */
+export function mentionFiles(
+  messages: readonly Message[],
+  takes: (file: FilePart) => boolean,
+): readonly Message[] {
+  const last = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.map((message, at) => {
+    if (message.role !== 'user' || at === last || typeof message.content === 'string') return message
+    const content = message.content.map((part): UserPart => {
+      if (part.type !== 'file' || takes(part)) return part
+      return { type: 'text', text: `[a file of type ${part.mediaType} was left out: this model takes none]` }
+    })
+    return { ...message, content }
+  })
 }
 
 /** The other way: a wire that has one field for both takes a `data:` URL. */

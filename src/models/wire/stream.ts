@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../../protocol/index.ts'
-import { MillraceError, messageOf } from '../../protocol/index.ts'
+import { MillraceError } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { broken, openStream } from './http.ts'
 import { sseReader } from './sse.ts'
@@ -63,16 +63,16 @@ interface Answer {
   readonly events: ModelEvent[]
   /** Gives what is to be thrown unless the answer is complete, and nothing if there may be more. */
   readOnce(): Promise<MillraceError | undefined>
-  /** Closes the socket if the provider keeps it open; nobody waits for that. */
+  /** Lets go of the connection; nobody waits for that. */
   close(): void
 }
 
 async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answer> {
   const body = (await openStream(call)).getReader()
-  const close = () => void body.cancel().catch(() => {})
+  const cancel = () => void body.cancel().catch(() => {})
   // A fetch of the caller's own may not have heard of the signal.
-  call.signal.addEventListener('abort', close)
-  if (call.signal.aborted) close()
+  call.signal.addEventListener('abort', cancel)
+  if (call.signal.aborted) cancel()
   const events: ModelEvent[] = []
   const wire = open(events, call)
   const sse = sseReader((data, event) => {
@@ -81,7 +81,7 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
   return {
     wire,
     events,
-    close,
+    close: () => (wire.over && !call.signal.aborted ? void readToTheEnd(body) : cancel()),
     async readOnce() {
       let chunk: ReadableStreamReadResult<Uint8Array>
       try {
@@ -113,15 +113,31 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
   }
 }
 
+/**
+ * A connection that is read to its end can be used again; one that is cancelled a moment before it cannot. The end follows the
+ * terminal event at once, or else the provider keeps the socket open.
+ */
+async function readToTheEnd(body: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const timer = setTimeout(() => body.cancel().catch(() => {}), 100)
+  try {
+    while (!(await body.read()).done);
+  } catch {
+    // Broken or cancelled: it is over either way.
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** The JSON of an event. */
 export function parseFrame(data: string, provider: string): unknown {
   try {
     return JSON.parse(data)
-  } catch (cause) {
+  } catch {
+    // Not in the parser's words: they quote what was sent.
     throw new MillraceError({
       op: 'model.stream',
       code: 'stream_error',
-      message: `${provider} sent an event that is not valid JSON (${messageOf(cause)})`,
+      message: `${provider} sent an event that is not valid JSON (${data.length} characters)`,
     })
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/index.ts'
-import { closedSchema, fitsStrict } from './strict.ts'
+import { closedSchema, strictSchema } from './strict.ts'
 
 const schemaOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as unknown as JsonObject
 /** As the output side writes it, where objects are closed. */
@@ -54,11 +54,12 @@ describe('a schema that OpenAI can hold a model to', () => {
     ],
     ['zod, in circles', closedOf(node)],
   ])('has %s', (_, schema) => {
-    expect(fitsStrict(schema)).toBe(true)
+    expect(strictSchema(schema)).toStrictEqual(schema)
   })
 
   test.each([
-    ['an open object', { type: 'object', properties: { a: text }, required: ['a'] }],
+    ['an object with properties of any name', { type: 'object', additionalProperties: text }],
+    ['an object that lists no properties', { type: 'object' }],
     ['an optional property', object({ a: text, b: text }, { required: ['a'] })],
     [
       'an optional property deep down',
@@ -66,7 +67,6 @@ describe('a schema that OpenAI can hold a model to', () => {
     ],
     ['an open object among the choices', object({ a: { anyOf: [{ type: 'object' }, { type: 'null' }] } })],
     ['an open object among the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
-    ['an object that may be null and is open', object({ a: { type: ['object', 'null'], properties: {} } })],
     ['anything', object({ a: {} })],
     ['true', object({ a: true })],
     ['a value without a type', object({ a: { enum: ['x'] } })],
@@ -77,7 +77,6 @@ describe('a schema that OpenAI can hold a model to', () => {
     ['a format that is not known', object({ a: { type: 'string', format: 'uri' } })],
     ['a choice at the top', { anyOf: [object({ a: text })] }],
     ['a list at the top', { type: 'array', items: text }],
-    ['nothing', undefined],
     ['zod: a record', closedOf(z.object({ a: z.record(z.string(), z.string()) }))],
     [
       'zod: a discriminated union',
@@ -88,9 +87,20 @@ describe('a schema that OpenAI can hold a model to', () => {
       ),
     ],
     ['zod: unknown', closedOf(z.object({ a: z.unknown() }))],
-    ['zod: what is open on the side of the input', schemaOf(z.object({ a: z.string() }))],
   ])('has not %s', (_, schema) => {
-    expect(fitsStrict(schema)).toBe(false)
+    expect(strictSchema(schema)).toBeUndefined()
+  })
+
+  test('is closed where it only leaves open that it is: as zod writes the side of the input', () => {
+    const open = schemaOf(z.object({ a: z.string(), b: z.array(z.object({ c: z.number() })) }))
+    expect(open.additionalProperties).toBeUndefined()
+    expect(strictSchema(open)).toMatchObject({
+      additionalProperties: false,
+      properties: { b: { items: { additionalProperties: false } } },
+    })
+    expect(open.additionalProperties).toBeUndefined()
+    const nullable = object({ a: { type: ['object', 'null'], properties: {} } })
+    expect(strictSchema(nullable)).toMatchObject({ properties: { a: { additionalProperties: false } } })
   })
 })
 
@@ -101,19 +111,25 @@ describe('a schema as Anthropic takes it', () => {
     expect(
       closedSchema({
         ...open({ a: { type: 'array', items: open({}) }, b: { anyOf: [open({}), { type: 'null' }] } }),
-        $defs: { n: { type: ['object', 'null'] } },
+        $defs: { n: { type: ['object', 'null'], properties: {} } },
       }),
     ).toStrictEqual({
       ...closed({ a: { type: 'array', items: closed({}) }, b: { anyOf: [closed({}), { type: 'null' }] } }),
-      $defs: { n: { type: ['object', 'null'], additionalProperties: false } },
+      $defs: { n: { type: ['object', 'null'], properties: {}, additionalProperties: false } },
     })
   })
 
-  test('is closed even where it was a record', () => {
-    expect(closedSchema({ type: 'object', additionalProperties: text })).toStrictEqual({
-      type: 'object',
-      additionalProperties: false,
-    })
+  test.each([
+    ['a record', { type: 'object', additionalProperties: text }],
+    ['an object of which nothing is said', { type: 'object' }],
+    ['names by a pattern', { type: 'object', properties: {}, patternProperties: { '^x': text } }],
+    [
+      'a record deep down',
+      object({ a: { type: 'array', items: { type: 'object', additionalProperties: true } } }),
+    ],
+    ['a record among the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
+  ])('is not made of %s: closed, it could only be empty', (_, schema) => {
+    expect(closedSchema(schema)).toBeUndefined()
   })
 
   test('has none of the keywords that are refused', () => {
@@ -151,14 +167,14 @@ describe('a schema as Anthropic takes it', () => {
     const schema = object({
       a: { enum: [value] },
       b: { const: value },
-      c: { type: 'object', default: value, examples: [value], additionalProperties: false },
+      c: { ...object({}), default: value, examples: [value] },
     })
     expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
   test('has anyOf for oneOf, and keeps allOf', () => {
-    expect(closedSchema({ oneOf: [text, { allOf: [{ type: 'object' }] }] })).toStrictEqual({
-      anyOf: [text, { allOf: [{ type: 'object', additionalProperties: false }] }],
+    expect(closedSchema({ oneOf: [text, { allOf: [{ type: 'object', properties: {} }] }] })).toStrictEqual({
+      anyOf: [text, { allOf: [{ type: 'object', properties: {}, additionalProperties: false }] }],
     })
   })
 

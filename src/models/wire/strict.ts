@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts'
-import { isObject } from '../../protocol/index.ts'
+import type { JsonObject, JsonValue, ToolSpec } from '../../protocol/index.ts'
+import { isJsonObject, isObject } from '../../protocol/index.ts'
 
 /** `In context=('properties', 'data'), 'oneOf' is not permitted.`: the whole request is refused for one of these. */
 const notStrict = new Set([
@@ -12,11 +12,29 @@ const notStrict = new Set([
 const strictFormats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
 
 /**
- * Whether OpenAI can hold a model to this schema (`strict: true`): every object is closed and every property of it required,
- * everything has a type, and no keyword stands in it that is refused. A schema that is not so is sent as a wish.
+ * A schema as OpenAI can hold a model to it (`strict: true`), or nothing if it cannot: every object is closed and every property of
+ * it required, everything has a type, and no keyword stands in it that is refused.
  */
-export function fitsStrict(schema: JsonValue | undefined): boolean {
-  return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrict(schema)
+export function strictSchema(schema: JsonObject): JsonObject | undefined {
+  const closed = closeObjects(schema)
+  return closed.type === 'object' && closed.anyOf === undefined && isStrict(closed) ? closed : undefined
+}
+
+/** What is said of a tool for which `strict` was asked: the schema it is held to, or its own without that. */
+export function strictTool(
+  { inputSchema, strict }: ToolSpec,
+  close: (schema: JsonObject) => JsonObject | undefined,
+): { readonly schema: JsonObject; readonly strict: boolean | undefined } {
+  const closed = strict ? close(inputSchema) : undefined
+  return closed ? { schema: closed, strict } : { schema: inputSchema, strict: strict ? undefined : strict }
+}
+
+/** Objects that list their properties have no others: schemas made from types leave that open, and mean it so. */
+export function closeObjects(schema: JsonObject): JsonObject {
+  const closed = mapSchemas(schema, closeObjects)
+  const { properties, additionalProperties } = closed
+  const closes = properties !== undefined && additionalProperties === undefined
+  return closes ? { ...closed, additionalProperties: false } : closed
 }
 
 function isStrict(schema: unknown): boolean {
@@ -53,28 +71,48 @@ const formats = [...strictFormats, 'uri']
 /** What stands in these is data, not schema. */
 const values = new Set(['const', 'enum', 'default', 'examples'])
 
-/** The same schema as far as Anthropic takes it: without those keywords, with every object closed. */
-export function closedSchema(schema: JsonObject): JsonObject {
-  const closed: Record<string, JsonValue> = {}
-  for (const [key, value] of Object.entries(schema)) {
-    if (key === 'oneOf') closed.anyOf = deeper(value)
-    else if (key === 'allOf') closed.allOf = deeper(value)
-    else if (refused.has(key) || (key === 'format' && !formats.includes(String(value)))) continue
-    else if (values.has(key)) closed[key] = value
+/**
+ * The same schema as far as Anthropic takes it: without those keywords, with every object closed. Nothing if an object in it has
+ * properties of any name: closed, it could only be empty.
+ */
+export function closedSchema(schema: JsonObject): JsonObject | undefined {
+  return isOpen(schema) ? undefined : close(schema)
+}
+
+function close(schema: JsonObject): JsonObject {
+  const { oneOf, ...rest } = mapSchemas(schema, close)
+  const kept = Object.entries(rest).filter(
+    ([key, value]) =>
+      key === 'allOf' || !(refused.has(key) || (key === 'format' && !formats.includes(String(value)))),
+  )
+  const closed = { ...Object.fromEntries(kept), ...(oneOf !== undefined && { anyOf: oneOf }) }
+  return isObjectType(closed) ? { ...closed, additionalProperties: false } : closed
+}
+
+function isOpen(schema: JsonObject): boolean {
+  const { properties, additionalProperties, patternProperties } = schema
+  const anyName = additionalProperties !== undefined && additionalProperties !== false
+  if (isObjectType(schema) && (properties === undefined || anyName || patternProperties !== undefined))
+    return true
+  let open = false
+  mapSchemas(schema, (inner) => {
+    open ||= isOpen(inner)
+    return inner
+  })
+  return open
+}
+
+/** A schema with each schema directly within it replaced. */
+function mapSchemas(schema: JsonObject, map: (inner: JsonObject) => JsonObject): JsonObject {
+  const deeper = (value: JsonValue): JsonValue =>
+    Array.isArray(value) ? value.map(deeper) : isJsonObject(value) ? map(value) : value
+  const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
+    if (values.has(key)) return [key, value]
     // Names of properties are no keywords.
-    else if (key === 'properties' || key === '$defs' || key === 'definitions') closed[key] = mapValues(value)
-    else closed[key] = deeper(value)
-  }
-  if (isObjectType(closed)) closed.additionalProperties = false
-  return closed
+    if (!maps.has(key) || !isJsonObject(value)) return [key, deeper(value)]
+    return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, deeper(one)]))]
+  })
+  return Object.fromEntries(entries)
 }
 
-function mapValues(value: JsonValue): JsonValue {
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, deeper(one as JsonValue)]))
-}
-
-function deeper(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(deeper)
-  return isObject(value) ? closedSchema(value as JsonObject) : value
-}
+const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
