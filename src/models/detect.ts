@@ -9,12 +9,14 @@ import {
   messageOf,
   someText,
 } from '../protocol/index.ts'
+import type { Environment } from './wire/environment.ts'
+import { environment } from './wire/environment.ts'
 
 export interface DetectOptions {
   /** The name of the model to use, whoever is found. */
   readonly model?: string | undefined
   /** Where keys are looked for, instead of the process's environment. */
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  readonly env?: Environment | undefined
   /** How long a local server may take to answer. */
   readonly timeoutMs?: number | undefined
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
@@ -155,8 +157,6 @@ async function open({ key, name, baseURL }: Provider, id: string, env: Environme
   return openai(id, { apiKey, baseURL: textOf(env.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1' })
 }
 
-type Environment = NonNullable<DetectOptions['env']>
-
 function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value.trim()) || undefined
 }
@@ -190,8 +190,4 @@ async function modelsAt(
   } catch {
     return undefined
   }
-}
-
-function environment(): Environment {
-  return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 }

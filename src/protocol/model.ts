@@ -22,7 +22,7 @@ export interface ModelSettings {
   readonly seed?: number | undefined
   readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
   readonly parallelToolCalls?: boolean | undefined
-  /** Fields of the provider's own request, sent as they are and over everything else that is set. */
+  /** Fields of the provider's own request, over whatever else is set. Its tools are added to the agent's. */
   readonly extra?: JsonObject | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }

@@ -1,6 +1,6 @@
-import type { ModelEvent, ModelSettings, Usage } from '../../protocol/index.ts'
-import { MillraceError } from '../../protocol/index.ts'
+import type { MillraceError, ModelEvent, ModelSettings, Usage } from '../../protocol/index.ts'
 import { secretsIn } from '../wire/secrets.ts'
+import { cutOff } from '../wire/stream-error.ts'
 import { failureFrom } from './failure.ts'
 import { partReader } from './parts.ts'
 import type { AISDKCallOptions, AISDKModel } from './spec.ts'
@@ -64,10 +64,6 @@ export async function* answerOf(
       return failure(thrown)
     }
     if (signal.aborted) return failure(undefined)
-    return new MillraceError({
-      op: 'model.stream',
-      code: 'stream_error',
-      message: `${provider} ended the stream without its terminal event: the answer is not complete`,
-    })
+    return cutOff(provider)
   }
 }

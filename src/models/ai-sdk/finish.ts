@@ -1,5 +1,6 @@
 import type { FinishReason, JsonObject, Usage } from '../../protocol/index.ts'
-import { checkUsage, isJsonObject, isObject, MillraceError, toJson } from '../../protocol/index.ts'
+import { checkUsage, isJsonObject, isObject, toJson } from '../../protocol/index.ts'
+import { cutOff, streamError } from '../wire/stream-error.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -30,14 +31,9 @@ export function checkEnding(
 ): void {
   const unsaid = unified === 'unknown' || (unified === 'other' && raw === undefined)
   const silent = unsaid && !called && !Object.values(usage).some((count) => count > 0)
-  const what =
-    unified === 'interrupted' || silent
-      ? 'ended the stream without its terminal event: the answer is not complete'
-      : unified === 'error'
-        ? 'ended the stream with an error and did not say which'
-        : undefined
-  if (what)
-    throw new MillraceError({ op: 'model.stream', code: 'stream_error', message: `${provider} ${what}` })
+  if (unified === 'interrupted' || silent) throw cutOff(provider)
+  if (unified === 'error')
+    throw streamError(`${provider} ended the stream with an error and did not say which`)
 }
 
 /** Beside calls of ours it is `tool-calls`, whatever it says; without any it is not: the provider ran its own. */

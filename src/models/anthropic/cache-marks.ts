@@ -16,7 +16,7 @@ export function markCache(
   const mark = (blocks: JsonObject[]) => {
     const at = blocks.length - 1
     const last = blocks[at]
-    if (last && !String(last.type).endsWith('thinking')) blocks[at] = { ...last, cache_control }
+    if (last) blocks[at] = { ...last, cache_control }
   }
   mark(tools)
   mark(system)

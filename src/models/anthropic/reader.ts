@@ -1,8 +1,9 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
-import { addUsage, isObject, MillraceError, noUsage, parseArguments, toolCall } from '../../protocol/index.ts'
+import { addUsage, isObject, noUsage, parseArguments, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
+import { streamError } from '../wire/stream-error.ts'
 import { messageUsage } from './usage.ts'
 
 type Fields = Record<string, unknown>
@@ -105,11 +106,9 @@ export function anthropicReader(
   function readDelta(index: number, delta: Fields) {
     const block = blocks.get(index)
     if (!block || block.closed)
-      throw new MillraceError({
-        op: 'model.stream',
-        code: 'stream_error',
-        message: `${provider} sent a piece of block ${index}, which is not open: the stream is not in order`,
-      })
+      throw streamError(
+        `${provider} sent a piece of block ${index}, which is not open: the stream is not in order`,
+      )
     switch (delta.type) {
       case 'text_delta':
         if (typeof delta.text === 'string') say(block, delta.text)

@@ -1,5 +1,6 @@
 import type { JsonValue, ModelEvent } from '../../protocol/index.ts'
-import { MillraceError, toolCall } from '../../protocol/index.ts'
+import { toolCall } from '../../protocol/index.ts'
+import { streamError } from '../wire/stream-error.ts'
 import type { Braces } from './braces.ts'
 import { braces } from './braces.ts'
 
@@ -58,11 +59,7 @@ export function callJoiner(
     if (call.closed) {
       // Alibaba closes with `"arguments":""` once more. Anything else would change a call that may be running.
       if (fragment.text.trim() === '') return
-      throw new MillraceError({
-        op: 'model.stream',
-        code: 'stream_error',
-        message: `${provider} sent more arguments of the call '${call.callId}' after it was complete`,
-      })
+      throw streamError(`${provider} sent more arguments of the call '${call.callId}' after it was complete`)
     }
     call.name = joinName(call, fragment.name)
     call.data ??= fragment.data

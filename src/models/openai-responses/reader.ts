@@ -3,6 +3,7 @@ import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
+import { streamError } from '../wire/stream-error.ts'
 import { callOf, type ItemCall, isProviderTool, providerTool } from './items.ts'
 
 type Fields = Record<string, unknown>
@@ -300,11 +301,7 @@ export function responsesReader(
   }
 
   function disorder(what: string): MillraceError {
-    return new MillraceError({
-      op: 'model.stream',
-      code: 'stream_error',
-      message: `${provider} sent ${what}: the stream is not in order`,
-    })
+    return streamError(`${provider} sent ${what}: the stream is not in order`)
   }
 
   return {

@@ -19,6 +19,7 @@ import {
   settingsTable,
   someText,
 } from '../../protocol/index.ts'
+import { environment } from './environment.ts'
 import type { Fetch, HttpCall } from './http.ts'
 import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
 
@@ -189,7 +190,5 @@ export function baseUrlOf(
 }
 
 function fromEnvironment(name: string | undefined): string | undefined {
-  // Not everywhere that fetch is there is there a process too.
-  const env = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env
-  return name === undefined ? undefined : env?.[name]?.trim() || undefined
+  return name === undefined ? undefined : environment()[name]?.trim() || undefined
 }

@@ -1,8 +1,8 @@
-import type { ModelEvent } from '../../protocol/index.ts'
-import { MillraceError } from '../../protocol/index.ts'
+import type { MillraceError, ModelEvent } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { broken, openStream } from './http.ts'
 import { sseReader } from './sse.ts'
+import { cutOff, streamError } from './stream-error.ts'
 
 /** Understands the events of one answer. A wire's own file makes it; it knows nothing of bytes and sockets. */
 export interface WireReader {
@@ -104,11 +104,7 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
         return broken(thrown, call)
       }
       wire.end()
-      return new MillraceError({
-        op: 'model.stream',
-        code: 'stream_error',
-        message: `${call.provider} ended the stream without its terminal event: the answer is not complete`,
-      })
+      return cutOff(call.provider)
     },
   }
 }
@@ -134,10 +130,6 @@ export function parseFrame(data: string, provider: string): unknown {
     return JSON.parse(data)
   } catch {
     // Not in the parser's words: they quote what was sent.
-    throw new MillraceError({
-      op: 'model.stream',
-      code: 'stream_error',
-      message: `${provider} sent an event that is not valid JSON (${data.length} characters)`,
-    })
+    throw streamError(`${provider} sent an event that is not valid JSON (${data.length} characters)`)
   }
 }
