@@ -112,7 +112,7 @@ describe('what the function returns is checked', () => {
     [{ choices: [] }, ': choices does not exist'],
     [{ finish: 'done' }, ": finish must be 'stop' or 'tool-calls'"],
     [{ usage: 3 }, ': usage must be an object, not a number'],
-    [{ calls: {} }, ': calls must be an array, not a object'],
+    [{ calls: {} }, ': calls must be an array, not an object'],
     [{ calls: ['a'] }, ': calls[0] must be an object such as { name, input }, not a string'],
     [{ calls: [{}] }, ': calls[0] has no name'],
     [{ calls: [{ name: 'a', input: 'x' }] }, ': calls[0].input must be an object, not a string'],
@@ -122,7 +122,7 @@ describe('what the function returns is checked', () => {
     ],
     [
       { calls: [{ name: 'a', arguments: {} }] },
-      ": calls[0].arguments must be the text of the arguments, not a object: an object goes into 'input'",
+      ": calls[0].arguments must be the text of the arguments, not an object: an object goes into 'input'",
     ],
     [{ calls: [{ name: 'a', args: {} }] }, ': calls[0].args does not exist'],
     [{ calls: [{ name: 'a', input: {}, arguments: '{}' }] }, ': calls[0] has both input and arguments'],

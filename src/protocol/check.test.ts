@@ -166,7 +166,7 @@ describe('messages that are not', () => {
   test.each<[string, unknown, string]>([
     ['a string', 'hi', 'messages must be an array, not a string'],
     ['undefined', undefined, 'messages must be an array, not undefined'],
-    ['an object', { role: 'user' }, 'messages must be an array, not a object'],
+    ['an object', { role: 'user' }, 'messages must be an array, not an object'],
   ])('%s is no list of messages', (_, value, sentence) => {
     expect(refusalOf(() => checkMessages(value, 'x'))).toBe(sentence)
   })

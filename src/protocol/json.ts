@@ -23,7 +23,9 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 /** What sort of value it is, for an error. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  return Array.isArray(value) ? 'an array' : value === undefined ? 'undefined' : `a ${typeof value}`
+  if (Array.isArray(value)) return 'an array'
+  if (value === undefined) return 'undefined'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** The same, with the value itself where that is short. */

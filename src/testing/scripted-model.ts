@@ -5,9 +5,22 @@ import type {
   ModelCapabilities,
   ModelEvent,
   ModelRequest,
+  OptionTable,
 } from '../protocol/index.ts'
-import { invalidInput, isObject, MillraceError, sleep, systemClock, toolCall } from '../protocol/index.ts'
+import {
+  anObject,
+  anything,
+  invalidInput,
+  isObject,
+  MillraceError,
+  sleep,
+  someText,
+  systemClock,
+  toolCall,
+} from '../protocol/index.ts'
+import { checkKitOptions, clockProblem, milliseconds } from './kit-options.ts'
 import type { ScriptRound, ScriptStep } from './script.ts'
+import { checkScript, missingRound } from './script-check.ts'
 
 export interface ScriptedModelOptions {
   readonly id?: string
@@ -24,35 +37,35 @@ export interface ScriptedModel extends Model {
   readonly requests: readonly ModelRequest[]
 }
 
+const table: OptionTable<ScriptedModelOptions> = {
+  id: someText,
+  capabilities: anObject,
+  deltaChars: anything,
+  paceMs: milliseconds,
+  clock: clockProblem,
+}
+
 /**
  * A model that plays a script: each request gets the next round. Asking for more rounds than there are fails, and says so.
  * A function instead of a list decides for each request what to do.
  */
 export function scriptedModel(
   rounds: readonly ScriptRound[] | ((request: ModelRequest, index: number) => ScriptRound),
-  {
-    id = 'scripted',
-    capabilities,
-    deltaChars = 12,
-    paceMs = 0,
-    clock = systemClock,
-  }: ScriptedModelOptions = {},
+  options: ScriptedModelOptions = {},
 ): ScriptedModel {
+  checkKitOptions(options, table, 'scriptedModel')
+  const { id = 'scripted', capabilities, deltaChars = 12, paceMs = 0, clock = systemClock } = options
   const sizes = checkSizes(deltaChars, 'scriptedModel')
+  checkScript(rounds, 'scriptedModel')
   const requests: ModelRequest[] = []
   let calls = 0
   let providerCalls = 0
 
   function roundFor(request: ModelRequest, index: number): readonly ScriptStep[] {
     const round = typeof rounds === 'function' ? rounds(request, index) : rounds[index]
-    if (round === undefined) {
-      const message =
-        typeof rounds === 'function'
-          ? `the script gave nothing for round ${index + 1}`
-          : `the script has ${rounds.length} rounds and was asked for round ${index + 1}: write the missing one`
-      throw new MillraceError({ op: 'model.stream', code: 'llm_error', message })
-    }
-    return typeof round === 'string' ? [{ text: round }] : round
+    const message = missingRound(rounds, round, index)
+    if (message !== undefined) throw new MillraceError({ op: 'model.stream', code: 'llm_error', message })
+    return typeof round === 'string' ? [{ text: round }] : (round ?? [])
   }
 
   async function* play(steps: readonly ScriptStep[], signal: AbortSignal): AsyncGenerator<ModelEvent, void> {
@@ -133,8 +146,8 @@ export function scriptedModel(
 
 /** `deltaChars` as a list. Throws `invalid_input` if a delta would be empty. */
 export function checkSizes(deltaChars: number | readonly number[], op: string): readonly number[] {
-  const sizes = typeof deltaChars === 'number' ? [deltaChars] : deltaChars
-  if (sizes.length === 0 || sizes.some((size) => !(size >= 1)))
+  const sizes = Array.isArray(deltaChars) ? deltaChars : [deltaChars]
+  if (sizes.length === 0 || sizes.some((size) => !(typeof size === 'number' && size >= 1)))
     throw invalidInput(op, 'deltaChars must be at least 1')
   return sizes
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
-import type { ScriptStep } from '../script.ts'
 import { checkRequest } from './check-request.ts'
 import type { Reply } from './delivery.ts'
 import { type Failure, failureBody, scriptFailure, usualFailure } from './failures.ts'
@@ -12,6 +11,7 @@ import { modelList } from './model-list.ts'
 import { renderAnthropic } from './render-anthropic.ts'
 import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
+import type { Round } from './rounds.ts'
 import type { Route } from './routes.ts'
 import { type Act, type Scenario, scenarioOf } from './scenario.ts'
 import type { Beat, Rendered, RenderInput, Wire } from './wire.ts'
@@ -20,12 +20,12 @@ export interface Question {
   readonly route: Route
   /** Undefined if it was no JSON. */
   readonly body: JsonObject | undefined
+  /** The body as it was sent; undefined if it was no UTF-8. */
+  readonly text: string | undefined
   readonly keys: { readonly bearer?: string; readonly apiKey?: string }
   readonly headers: Readonly<Record<string, string>>
   readonly faults: readonly Fault[]
-  readonly nextRound: (
-    body: JsonObject,
-  ) => { readonly index: number; readonly steps: readonly ScriptStep[] } | string
+  readonly nextRound: (body: JsonObject) => Round | Failure
   readonly apiKey?: string
   readonly checks: boolean
   readonly known: Ledger
@@ -70,7 +70,7 @@ export function answerTo(question: Question): Answer {
   if (!isObject(body)) return refuse({ status: 400, message: 'the body must be a JSON object' })
 
   const round = question.nextRound(body)
-  if (typeof round === 'string') return refuse({ status: 400, message: round })
+  if ('status' in round) return refuse(round)
   const used = { index: round.index, body }
 
   const applied: Fault[] = []

@@ -196,12 +196,85 @@ test('a real client talks to a cassette as it did to the provider', async () => 
   expect(await say(player.url)).toBe('Hello there')
 })
 
-test('an upstream that is not there breaks the connection', async () => {
+test('an upstream that is not there is told with the reason, and nothing is recorded', async () => {
   const sim = await providerSimulator([])
   await sim.close()
-  await using recorder = await recordCassette({ upstream: sim.url })
-  await expect(post(recorder, 'anthropic', {}, keyHeaders('anthropic'))).rejects.toThrow('fetch failed')
+  await using recorder = await recordCassette({ upstream: sim.url.replace('//', '//me:hidden-word@') })
+  for (const wire of wires) {
+    const response = await post(recorder, wire, {}, keyHeaders(wire))
+    expect([response.status, await response.json()]).toEqual([
+      502,
+      {
+        type: 'error',
+        error: {
+          type: 'api_error',
+          message: expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/),
+          param: null,
+          code: 'cassette_not_recorded',
+        },
+      },
+    ])
+  }
   expect(recorder.cassette().exchanges).toEqual([])
+})
+
+test('a large request with stars in it is compared in one pass', async () => {
+  // Character by character, each time from the start, this would take days.
+  const key = 'sk-very-secret-key'
+  const long = `${'x'.repeat(4_000_000)}${key}${'ü'.repeat(2_000_000)}`
+  await using sim = await providerSimulator(['one'])
+  await using recorder = await recordCassette({ upstream: sim.url })
+  const headers = { authorization: `Bearer ${key}` }
+  await (await post(recorder, 'openai-chat', least('openai-chat', long), headers)).text()
+  const cassette = recorder.cassette()
+  expect(JSON.stringify(cassette)).not.toContain(key)
+  await using player = await replayCassette(cassette)
+  const other = long.replace(key, 'a key of another length')
+  const wrong = await post(player, 'openai-chat', least('openai-chat', `${other}!`))
+  expect(wrong.status).toBe(400)
+  expect((await post(player, 'openai-chat', least('openai-chat', other))).status).toBe(200)
+})
+
+describe('stars on a cassette', () => {
+  const recorded = (content: string): Cassette => ({
+    version: 1,
+    exchanges: [
+      {
+        request: {
+          method: 'POST',
+          path: '/v1/chat/completions',
+          headers: {},
+          body: least('openai-chat', content),
+        },
+        response: { status: 200, headers: {}, chunks: [], complete: true },
+      },
+    ],
+  })
+
+  test.each<[string, string, boolean]>([
+    ['I am ******.', 'I am Ada.', true],
+    ['I am ******.', 'I am .', false],
+    ['I am ******.', 'I was Ada.', false],
+    ['I am ******.', 'I am Ada!', false],
+    ['****** met ******', 'Ada met Ada met Eve', true],
+    ['****** met ******', 'Ada saw Eve', false],
+    ['******', 'anything', true],
+    ['2 ** 3', '2 ** 3', true],
+    ['2 ** 3', '2 ++ 3', false],
+    ['* * * * * *', '* * * * * *', true],
+  ])('%j is taken for %j: %j', async (then, now, same) => {
+    await using player = await replayCassette(recorded(then))
+    expect((await post(player, 'openai-chat', least('openai-chat', now))).status).toBe(same ? 200 : 400)
+  })
+
+  test('what differs is told without the key of who asks', async () => {
+    await using player = await replayCassette(recorded('hi'))
+    const headers = { authorization: 'Bearer sk-of-the-moment' }
+    const body = least('openai-chat', `${'x'.repeat(90)}sk-of-the-moment`)
+    const told = await (await post(player, 'openai-chat', body, headers)).json()
+    expect(told.error.message).toMatch(/body\.messages\[0\]\.content is "x{90}\*/)
+    expect(JSON.stringify(told)).not.toContain('sk-of')
+  })
 })
 
 describe('what is no cassette', () => {
@@ -224,7 +297,7 @@ describe('what is no cassette', () => {
 
   test('nor is there an upstream that is no URL', async () => {
     await expect(recordCassette({ upstream: 'api.openai.com' })).rejects.toThrow(
-      'upstream must be a URL such as',
+      "'upstream' must be a URL such as",
     )
   })
 })

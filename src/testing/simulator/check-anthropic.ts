@@ -3,6 +3,7 @@ import { blockFlaw } from './check-anthropic-block.ts'
 import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
 import type { Ledger } from './ledger.ts'
+import { openProblem } from './strict-schema.ts'
 
 const refusal = (message: string): Failure => ({ status: 400, message })
 
@@ -12,6 +13,7 @@ export function anthropicFlaw(body: JsonObject, known: Ledger): Failure | undefi
     ['model', 'messages', 'max_tokens'].map((name) => required(body, name)).find(Boolean) ??
     settingsProblem(body) ??
     toolsProblem(body) ??
+    formatProblem(body) ??
     messagesProblem(body.messages, known) ??
     thoughtProblem(body, known)
   return problem === undefined ? undefined : refusal(problem)
@@ -52,6 +54,8 @@ function toolsProblem({ tools = [], tool_choice: choice }: JsonObject): string |
       return `tools.${index}.custom.input_schema: Field required`
     if (type === 'custom' && isJsonObject(schema) && schema.type !== 'object')
       return `tools.${index}.custom.input_schema.type: Field required`
+    const open = isJsonObject(tool) && tool.strict === true ? openProblem(schema) : undefined
+    if (open) return `tools.${index}.custom: ${open}`
     if (names.has(name)) return 'tools: Tool names must be unique.'
     names.add(name)
   }
@@ -61,6 +65,12 @@ function toolsProblem({ tools = [], tool_choice: choice }: JsonObject): string |
   return names.size === 0
     ? 'tool_choice: `tool_choice` may only be specified while providing `tools`.'
     : undefined
+}
+
+function formatProblem({ output_config: config }: JsonObject): string | undefined {
+  const { format } = isJsonObject(config) ? config : {}
+  const problem = isJsonObject(format) ? openProblem(format.schema) : undefined
+  return problem && `output_config.format.schema: ${problem}`
 }
 
 function messagesProblem(messages: JsonValue | undefined, known: Ledger): string | undefined {
@@ -126,9 +136,12 @@ function pairingProblem(messages: readonly JsonValue[]): string | undefined {
   return due.length > 0 ? unanswered(due) : undefined
 }
 
-/** With thinking on, a turn that was thought about before its calls must come back with the thought in front. */
+/**
+ * With a budget to think, a turn that was thought about before its calls must come back with the thought in front. A model that
+ * decides for itself (`adaptive`) may have thought of nothing, so nothing is asked for.
+ */
 function thoughtProblem({ messages, thinking }: JsonObject, known: Ledger): string | undefined {
-  if (!isJsonObject(thinking) || thinking.type === 'disabled' || !Array.isArray(messages)) return undefined
+  if (!isJsonObject(thinking) || thinking.type !== 'enabled' || !Array.isArray(messages)) return undefined
   const index = messages.findLastIndex((message) => isJsonObject(message) && message.role === 'assistant')
   const last: JsonValue | undefined = messages[index]
   const blocks = isJsonObject(last) ? blocksOf(last.content) : []

@@ -1,5 +1,14 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts'
-import { missing, refusal, tooLong, toolsFlaw, wrongType, wrongValue } from './check-openai.ts'
+import {
+  formatFlaw,
+  missing,
+  nameFlaw,
+  refusal,
+  tooLong,
+  toolsFlaw,
+  wrongType,
+  wrongValue,
+} from './check-openai.ts'
 import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
 
@@ -18,7 +27,10 @@ export function chatFlaw(body: JsonObject): Failure | undefined {
       'messages',
       'empty_array',
     )
-  return toolsFlaw(body, '.function') ?? messagesFlaw(messages)
+  const { json_schema: format } = isJsonObject(body.response_format) ? body.response_format : {}
+  return (
+    toolsFlaw(body, '.function') ?? formatFlaw(format, { param: 'response_format' }) ?? messagesFlaw(messages)
+  )
 }
 
 function messagesFlaw(messages: readonly JsonValue[]): Failure | undefined {
@@ -98,6 +110,8 @@ function callIds(calls: JsonValue, at: string): string[] | Failure {
     const long = tooLong(`${at}[${index}].id`, id, 40)
     if (long) return long
     if (!isJsonObject(fn) || typeof fn.name !== 'string') return missing(`${at}[${index}].function.name`)
+    const flaw = nameFlaw(`${at}[${index}].function.name`, fn.name)
+    if (flaw) return flaw
     if (typeof fn.arguments !== 'string')
       return wrongType(`${at}[${index}].function.arguments`, 'a string', fn.arguments)
     ids.push(id)

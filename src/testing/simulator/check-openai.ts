@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts'
 import { kindOf } from '../../protocol/index.ts'
 import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
+import { strictProblem } from './strict-schema.ts'
 
 // What Chat Completions and Responses refuse alike, in the words they have in common.
 
@@ -38,6 +39,40 @@ export function tooLong(param: string, value: JsonValue | undefined, limit: numb
   return refusal(message, param, 'string_above_max_length')
 }
 
+/** Names of functions, in `tools` and in the calls of a conversation alike. */
+export function nameFlaw(param: string, name: string): Failure | undefined {
+  if (name === '')
+    return refusal(
+      `Invalid '${param}': empty string. Expected a string with minimum length 1, but got an empty string instead.`,
+      param,
+      'empty_string',
+    )
+  if (!/^[a-zA-Z0-9_-]+$/.test(name))
+    return refusal(
+      `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
+      param,
+      'invalid_value',
+    )
+  return tooLong(param, name, 64)
+}
+
+/** The schema of an answer, where it is to be kept to the letter. */
+export function formatFlaw(
+  format: JsonValue | undefined,
+  told: { readonly param: string; readonly code?: string },
+): Failure | undefined {
+  if (!isJsonObject(format) || format.strict !== true) return undefined
+  return strictFlaw(format.schema, { what: `response_format '${format.name}'`, ...told })
+}
+
+function strictFlaw(
+  schema: JsonValue | undefined,
+  { what, param, code }: { readonly what: string; readonly param: string; readonly code?: string },
+): Failure | undefined {
+  const problem = strictProblem(schema)
+  return problem === undefined ? undefined : refusal(`Invalid schema for ${what}: ${problem}`, param, code)
+}
+
 /** `tools`, and a `tool_choice` that names one of them. `place` leads to where a function stands in a tool. */
 export function toolsFlaw(body: JsonObject, place: '' | '.function'): Failure | undefined {
   const tools = body.tools ?? []
@@ -51,14 +86,16 @@ export function toolsFlaw(body: JsonObject, place: '' | '.function'): Failure | 
     const fn = place ? tool.function : tool
     const param = `tools[${index}]${place}.name`
     if (!isJsonObject(fn) || typeof fn.name !== 'string' || fn.name === '') return missing(param)
-    if (!/^[a-zA-Z0-9_-]+$/.test(fn.name))
-      return refusal(
-        `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
-        param,
-        'invalid_value',
-      )
-    const long = tooLong(param, fn.name, 64)
-    if (long) return long
+    const flaw =
+      nameFlaw(param, fn.name) ??
+      (fn.strict === true
+        ? strictFlaw(fn.parameters, {
+            what: `function '${fn.name}'`,
+            param: `tools[${index}]${place}.parameters`,
+            code: 'invalid_function_parameters',
+          })
+        : undefined)
+    if (flaw) return flaw
     names.push(fn.name)
   }
   return toolChoiceFlaw(body, names, tools.length)

@@ -5,12 +5,15 @@ import { chatFlaw } from './check-chat.ts'
 import { responsesFlaw } from './check-responses.ts'
 import type { Failure } from './failures.ts'
 import type { Ledger } from './ledger.ts'
+import { surrogateProblem } from './surrogates.ts'
 import type { Wire } from './wire.ts'
 
 export interface Checked {
   readonly wire: Wire
   /** Undefined if it was no JSON. */
   readonly body: JsonObject | undefined
+  /** The body as it was sent; undefined if it was no UTF-8. */
+  readonly text: string | undefined
   readonly keys: { readonly bearer?: string; readonly apiKey?: string }
   readonly headers: Readonly<Record<string, string>>
   /** The only key that is taken; any if absent. */
@@ -19,15 +22,31 @@ export interface Checked {
 }
 
 /** Why the provider would not take a request, in its own words; undefined if it would. */
-export function checkRequest({ wire, body, keys, headers, apiKey, known }: Checked): Failure | undefined {
+export function checkRequest({
+  wire,
+  body,
+  text,
+  keys,
+  headers,
+  apiKey,
+  known,
+}: Checked): Failure | undefined {
   const key = wire === 'anthropic' ? (keys.apiKey ?? keys.bearer) : (keys.bearer ?? keys.apiKey)
   if (key === undefined) return { status: 401, ...missingKey[wire] }
   if (apiKey !== undefined && key !== apiKey) return { status: 401, ...wrongKey(wire, key) }
   if (wire === 'anthropic' && !('anthropic-version' in headers))
     return { status: 400, message: 'anthropic-version: header is required' }
+  const broken = wire === 'anthropic' ? brokenText(text) : undefined
+  if (broken) return { status: 400, message: `The request body is not valid JSON: ${broken}` }
   if (!isObject(body)) return { status: 400, message: noJson[wire] }
   if (wire === 'anthropic') return anthropicFlaw(body, known)
   return wire === 'openai-chat' ? chatFlaw(body) : responsesFlaw(body, known)
+}
+
+/** Half a character: known of Anthropic only. */
+function brokenText(text: string | undefined): string | undefined {
+  if (text === undefined) return 'str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)'
+  return surrogateProblem(text)
 }
 
 const noKey =

@@ -1,5 +1,14 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts'
-import { missing, refusal, tooLong, toolsFlaw, wrongType, wrongValue } from './check-openai.ts'
+import {
+  formatFlaw,
+  missing,
+  nameFlaw,
+  refusal,
+  tooLong,
+  toolsFlaw,
+  wrongType,
+  wrongValue,
+} from './check-openai.ts'
 import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
 import type { Ledger } from './ledger.ts'
@@ -10,8 +19,10 @@ const roles = ['assistant', 'system', 'developer', 'user']
 export function responsesFlaw(body: JsonObject, known: Ledger): Failure | undefined {
   const { model, input } = body
   if (typeof model !== 'string' || model === '') return missing('model')
-  const tools = toolsFlaw(body, '')
-  if (tools) return tools
+  const { format } = isJsonObject(body.text) ? body.text : {}
+  const flaw =
+    toolsFlaw(body, '') ?? formatFlaw(format, { param: 'text.format.schema', code: 'invalid_json_schema' })
+  if (flaw) return flaw
   if (typeof input === 'string') return undefined
   // What a stored response or conversation goes on from may be all there is.
   if (input === undefined) return body.previous_response_id === undefined ? missing('input') : undefined
@@ -76,8 +87,8 @@ function callFlaw(item: JsonObject, at: string): Failure | undefined {
   if (typeof callId !== 'string') return missing(`${at}.call_id`)
   if (typeof name !== 'string') return missing(`${at}.name`)
   if (typeof item.arguments !== 'string') return missing(`${at}.arguments`)
-  const long = tooLong(`${at}.call_id`, callId, 64)
-  if (long) return long
+  const flaw = tooLong(`${at}.call_id`, callId, 64) ?? nameFlaw(`${at}.name`, name)
+  if (flaw) return flaw
   if (typeof id === 'string' && !id.startsWith('fc'))
     return refusal(
       `Invalid '${at}.id': '${id}'. Expected an ID that begins with 'fc'.`,

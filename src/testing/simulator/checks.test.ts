@@ -67,9 +67,139 @@ test('Anthropic wants its version', async () => {
   })
 })
 
+describe('a schema to be kept to the letter', () => {
+  const shut = { type: 'object', properties: {}, required: [], additionalProperties: false }
+  const open: JsonObject = { type: 'object', properties: {} }
+  const within = (inner: JsonObject) => ({ ...shut, properties: { a: inner }, required: ['a'] })
+  const b = { b: { type: 'string' } }
+  const notClosed = "'additionalProperties' is required to be supplied and to be false."
+  const notRequired =
+    "'required' is required to be supplied and to be an array including every key in properties. Missing 'b'."
+
+  const openai: [string, JsonObject, string | undefined][] = [
+    ['closed', shut, undefined],
+    ['closed all the way down', within({ type: 'array', items: within({ anyOf: [shut] }) }), undefined],
+    ['open', open, `In context=(), ${notClosed}`],
+    ['open on purpose', { ...shut, additionalProperties: true }, `In context=(), ${notClosed}`],
+    ['with a choice in it', { ...shut, properties: b }, `In context=(), ${notRequired}`],
+    [
+      'with no word of what is required',
+      { ...shut, properties: b, required: undefined as never },
+      notRequired,
+    ],
+    ['open inside', within(open), `In context=('properties', 'a'), ${notClosed}`],
+    ['open in a list', within({ type: 'array', items: open }), `('properties', 'a', 'items'), ${notClosed}`],
+    ['open or nothing', within({ type: ['object', 'null'] }), `('properties', 'a'), ${notClosed}`],
+    ['open in a choice', within({ anyOf: [shut, open] }), `('properties', 'a', 'anyOf', '1'), ${notClosed}`],
+    ['open in a definition', { ...shut, $defs: { x: open } }, `('$defs', 'x'), ${notClosed}`],
+  ]
+  const ask = async (wire: Wire, more: JsonObject) => {
+    const { body } = await send(wire, { ...least(wire), ...more })
+    return body.error ?? undefined
+  }
+
+  test.each(openai)('%s, as OpenAI sees it', async (_, schema, problem) => {
+    const chat = (strict: boolean) => ({
+      tools: [{ type: 'function', function: { name: 'x', strict, parameters: schema } }],
+    })
+    const chatFormat = (strict: boolean) => ({
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict, schema } },
+    })
+    const tool = (strict: boolean) => ({
+      tools: [{ type: 'function', name: 'x', strict, parameters: schema }],
+    })
+    const format = (strict: boolean) => ({
+      text: { format: { type: 'json_schema', name: 'x', strict, schema } },
+    })
+    const places = [
+      ['openai-chat', chat, 'function', 'tools[0].function.parameters', 'invalid_function_parameters'],
+      ['openai-chat', chatFormat, 'response_format', 'response_format', null],
+      ['openai-responses', tool, 'function', 'tools[0].parameters', 'invalid_function_parameters'],
+      ['openai-responses', format, 'response_format', 'text.format.schema', 'invalid_json_schema'],
+    ] as const
+    for (const [wire, more, what, param, code] of places) {
+      expect(await ask(wire, more(false))).toBeUndefined()
+      const told = await ask(wire, more(true))
+      if (problem === undefined) expect(told).toBeUndefined()
+      else {
+        expect(told).toMatchObject({ type: 'invalid_request_error', param, code })
+        expect(told.message).toMatch(new RegExp(`^Invalid schema for ${what} 'x': In context=`))
+        expect(told.message).toContain(problem)
+      }
+    }
+  })
+
+  test.each<[string, JsonObject, boolean]>([
+    ['closed', shut, true],
+    ['closed, with a choice in it', { ...shut, properties: b }, true],
+    ['open', open, false],
+    ['open inside', within({ type: 'array', items: { anyOf: [open] } }), false],
+  ])('%s, as Anthropic sees it', async (_, schema, taken) => {
+    const words = "For 'object' type, 'additionalProperties' must be explicitly set to false"
+    const tools = (strict: boolean) => ({ tools: [{ name: 'x', strict, input_schema: schema }] })
+    expect(await ask('anthropic', tools(false))).toBeUndefined()
+    expect((await ask('anthropic', tools(true)))?.message).toBe(
+      taken ? undefined : `tools.0.custom: ${words}`,
+    )
+    const output_config = { format: { type: 'json_schema', schema } }
+    expect((await ask('anthropic', { output_config }))?.message).toBe(
+      taken ? undefined : `output_config.format.schema: ${words}`,
+    )
+  })
+})
+
+describe('half a character', () => {
+  const told = async (content: string) => {
+    const { body } = await send(
+      'anthropic',
+      JSON.stringify({ ...least('anthropic', '#') }).replace('#', content),
+    )
+    return body.error?.message
+  }
+  /** Up to the text of the message, so many characters. */
+  const start = JSON.stringify(least('anthropic', '#')).indexOf('#')
+  const place = (chars: number) => `line 1 column ${start + chars + 1} (char ${start + chars})`
+  const said = 'The request body is not valid JSON:'
+
+  test.each<[string, string | undefined]>([
+    ['fine \\ud83d\\ude00', undefined],
+    ['fine 😀', undefined],
+    ['a backslash: \\\\ud83d', undefined],
+    ['a\\ud83d', `${said} no low surrogate in string: ${place(7)}`],
+    ['😀\\ud83d', `${said} no low surrogate in string: ${place(7)}`],
+    ['\\ud83d\\ude00\\ud83d more', `${said} no low surrogate in string: ${place(18)}`],
+    ['\\ud83d\\u0041', `${said} invalid low surrogate in string: ${place(6)}`],
+    ['a\\ude00', `${said} invalid high surrogate in string: ${place(1)}`],
+  ])('%s, as Anthropic sees it', async (content, message) => {
+    expect(await told(content)).toBe(message)
+  })
+
+  test('what JSON.stringify makes of a text that was cut through an emoji is refused', async () => {
+    expect((await send('anthropic', least('anthropic', '😀'.slice(0, 1)))).status).toBe(400)
+    expect((await send('openai-chat', least('openai-chat', '😀'.slice(0, 1)))).status).toBe(200)
+  })
+
+  test('bytes that are no UTF-8 are refused', async () => {
+    await using sim = await providerSimulator(['fine'])
+    const text = JSON.stringify(least('anthropic', 'é'))
+    const response = await fetch(`${sim.baseURL}/messages`, {
+      method: 'POST',
+      headers: keyHeaders('anthropic'),
+      body: Buffer.from(text, 'latin1'),
+    })
+    expect((await response.json()).error.message).toBe(
+      `${said} str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)`,
+    )
+  })
+})
+
 describe('Chat Completions', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'a', arguments: '{}' } })
   const calls = (...ids: string[]) => ({ role: 'assistant', content: null, tool_calls: ids.map(call) })
+  const named = (name: string) => ({
+    role: 'assistant',
+    tool_calls: [{ ...call('a'), function: { name, arguments: '{}' } }],
+  })
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' })
   const chat = (...messages: unknown[]) => flaw('openai-chat', { model: 'm', messages })
   const tools = (...names: string[]) =>
@@ -112,6 +242,13 @@ describe('Chat Completions', () => {
       [user, { role: 'assistant', tool_calls: [{ id: 'a' }] }],
       /tool_calls\[0\]\.type/,
     ],
+    [
+      'a call of an impossible name',
+      [user, named('get weather'), result('a')],
+      "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+    ],
+    ['a call of no name', [user, named(''), result('a')], /function\.name': empty string/],
+    ['a call of a long name', [user, named('a'.repeat(65)), result('a')], /function\.name': string too long/],
     [
       'parts of the other API',
       [{ role: 'user', content: [{ type: 'input_text' }] }],
@@ -193,6 +330,16 @@ describe('Responses', () => {
       "Expected an ID that begins with 'fc'.",
     ],
     ['parts of the other API', [{ role: 'user', content: [{ type: 'text' }] }], "Invalid value: 'text'"],
+    [
+      'a call of an impossible name',
+      [user, call('a', { name: 'get.weather' }), output('a')],
+      "Invalid 'input[1].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+    ],
+    [
+      'a call of a long name',
+      [call('a', { name: 'a'.repeat(65) }), output('a')],
+      "Invalid 'input[0].name': string too long",
+    ],
     [
       'a thought of someone else',
       [{ type: 'reasoning', summary: [], encrypted_content: 'gAAAAAnonsense' }, call('a'), output('a')],
@@ -416,5 +563,7 @@ describe('Anthropic Messages', () => {
       /^messages\.1\.content\.0\.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`/,
     )
     expect(await ask(bare, { type: 'disabled' })).toMatchObject({ stop_reason: 'end_turn' })
+    // Whether it thinks at all is up to the model, so nobody can be asked for a thought.
+    expect(await ask(bare, { type: 'adaptive' })).toMatchObject({ stop_reason: 'end_turn' })
   })
 })

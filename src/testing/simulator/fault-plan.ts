@@ -1,4 +1,6 @@
-import { invalidInput } from '../../protocol/index.ts'
+import type { OptionTable } from '../../protocol/index.ts'
+import { anything, closest, invalidInput, kindOf, nameOf } from '../../protocol/index.ts'
+import { checkKitOptions } from '../kit-options.ts'
 import type { Fault, FaultKind, Place, RetryAfter } from './faults.ts'
 
 export interface FaultPlanOptions {
@@ -12,6 +14,13 @@ export interface FaultPlanOptions {
   readonly events?: number
 }
 
+const table: OptionTable<FaultPlanOptions> = {
+  requests: anything,
+  count: anything,
+  kinds: (value) => !Array.isArray(value) && `must be a list of kinds, not ${nameOf(value)}`,
+  events: anything,
+}
+
 /** Whole numbers from 0 to below n. */
 type Dice = (n: number) => number
 
@@ -19,16 +28,21 @@ type Dice = (n: number) => number
  * A plan by chance: the same seed and options give the same plan, on every machine and in every run. Print it with
  * `printFaults` where a test fails.
  */
-export function faultPlan(
-  seed: number | string,
-  { requests = 3, count, kinds = allKinds, events = 16 }: FaultPlanOptions = {},
-): Fault[] {
-  const unknown = kinds.find((kind) => !Object.hasOwn(draw, kind))
-  if (unknown !== undefined) throw invalidInput('faultPlan', `there is no fault of kind '${unknown}'`)
+export function faultPlan(seed: number | string, options: FaultPlanOptions = {}): Fault[] {
+  if (typeof seed !== 'number' && typeof seed !== 'string')
+    throw invalidInput('faultPlan', `the seed must be a number or a text, not ${kindOf(seed)}`)
+  checkKitOptions(options, table, 'faultPlan')
+  const { requests = 3, count, kinds = allKinds, events = 16 } = options
+  const unknown = kinds.findIndex((kind) => !Object.hasOwn(draw, kind))
+  if (unknown >= 0) {
+    const like = closest(String(kinds[unknown]), allKinds)
+    const hint = like ? `: did you mean '${like}'?` : ''
+    throw invalidInput('faultPlan', `there is no fault of kind '${kinds[unknown]}'${hint}`)
+  }
   if (kinds.length === 0) throw invalidInput('faultPlan', 'kinds must not be empty')
   for (const [name, value] of Object.entries({ requests, events, count: count ?? 1 }))
     if (!Number.isInteger(value) || value < 1)
-      throw invalidInput('faultPlan', `${name} must be a whole number from 1 on, not ${value}`)
+      throw invalidInput('faultPlan', `${name} must be a whole number from 1 on, not ${nameOf(value)}`)
   const dice = diceOf(String(seed))
   return Array.from({ length: count ?? 1 + dice(3) }, () => {
     const request = dice(requests)

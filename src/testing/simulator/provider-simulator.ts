@@ -1,8 +1,11 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock, JsonObject, JsonValue } from '../../protocol/index.ts'
-import { systemClock } from '../../protocol/index.ts'
+import type { Clock, JsonObject, JsonValue, OptionTable } from '../../protocol/index.ts'
+import { anything, someText, systemClock, yesOrNo } from '../../protocol/index.ts'
+import { checkKitOptions, clockProblem } from '../kit-options.ts'
 import type { ScriptRound } from '../script.ts'
+import { checkScript } from '../script-check.ts'
 import { checkSizes } from '../scripted-model.ts'
 import { answerTo } from './answer.ts'
 import type { Closable } from './closable.ts'
@@ -60,6 +63,14 @@ export interface ProviderSimulator extends Closable {
 
 type Script = readonly ScriptRound[] | ((request: SimulatedRequest, index: number) => ScriptRound)
 
+const table: OptionTable<ProviderSimulatorOptions> = {
+  faults: anything,
+  deltaChars: anything,
+  apiKey: someText,
+  checks: yesOrNo,
+  clock: clockProblem,
+}
+
 /**
  * A real server on this machine that speaks Chat Completions, Responses and Messages, streamed and not, and plays a script:
  * each request gets the next round. Asking for more rounds than there are is answered with 400, and says so.
@@ -67,10 +78,13 @@ type Script = readonly ScriptRound[] | ((request: SimulatedRequest, index: numbe
  */
 export async function providerSimulator(
   script: Script,
-  { faults = [], deltaChars = 12, apiKey, checks = true, clock = systemClock }: ProviderSimulatorOptions = {},
+  options: ProviderSimulatorOptions = {},
 ): Promise<ProviderSimulator> {
+  checkKitOptions(options, table, 'providerSimulator')
+  const { faults = [], deltaChars = 12, apiKey, checks = true, clock = systemClock } = options
   const sizes = checkSizes(deltaChars, 'providerSimulator')
   checkFaults(faults, 'providerSimulator')
+  checkScript(script, 'providerSimulator')
   const rounds = roundsOf(script)
   const known = ledger()
   const requests: { -readonly [Key in keyof SimulatedRequest]: SimulatedRequest[Key] }[] = []
@@ -99,7 +113,8 @@ export async function providerSimulator(
     requests.push(record)
     const { signal, off } = whileOpen(response, server.closing)
     try {
-      const text = new TextDecoder().decode(await readBytes(request))
+      const bytes = await readBytes(request)
+      const text = new TextDecoder().decode(bytes)
       const route = routeOf(method, path, record.headers)
       if (route.kind === 'generate') record.wire = route.wire
       const body = parsed(text)
@@ -112,6 +127,7 @@ export async function providerSimulator(
       } = answerTo({
         route,
         body,
+        text: isUtf8(bytes) ? text : undefined,
         keys: keysOf(request),
         headers: record.headers,
         faults: planned,

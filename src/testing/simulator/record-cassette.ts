@@ -1,11 +1,15 @@
 import { type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { Clock } from '../../protocol/index.ts'
-import { invalidInput, systemClock } from '../../protocol/index.ts'
-import { type Cassette, type CassetteExchange, writeChunk } from './cassette.ts'
+import type { Clock, OptionTable, Problem } from '../../protocol/index.ts'
+import { invalidInput, kindOf, messageOf, nameOf, systemClock } from '../../protocol/index.ts'
+import { checkKitOptions, clockProblem } from '../kit-options.ts'
+import { blotOf } from './blot.ts'
+import type { Cassette } from './cassette.ts'
 import type { Closable } from './closable.ts'
+import { answerWithError } from './error-answer.ts'
 import { listen, readBytes } from './http-listener.ts'
-import { blot, openHeaders, openPath, secretsIn } from './secrets.ts'
+import { decoded, parametersIn, secretsIn } from './secrets.ts'
+import { type Piece, type RawExchange, withoutOwn, writeExchange } from './write-exchange.ts'
 
 export interface RecordCassetteOptions {
   /** Where requests are passed on to, such as `https://api.openai.com`. */
@@ -22,56 +26,57 @@ export interface CassetteRecorder extends Closable {
   cassette(): Cassette
 }
 
-/** Hop by hop (RFC 9110 7.6.1), or of this host: not passed on. */
-const ownHeaders = [
-  'host',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'content-length',
-  'accept-encoding',
-]
+const table: OptionTable<RecordCassetteOptions> = {
+  upstream: (value) =>
+    !(typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)) &&
+    `must be a URL such as https://api.openai.com, not ${nameOf(value)}`,
+  secrets: secretsProblem,
+  clock: clockProblem,
+}
 
-interface Piece {
-  readonly bytes: Uint8Array
-  readonly afterMs: number
+function secretsProblem(value: unknown): Problem {
+  if (!Array.isArray(value)) return `must be a list of texts, not ${kindOf(value)}`
+  const wrong = value.findIndex((secret) => typeof secret !== 'string' || secret.trim() === '')
+  if (wrong < 0) return undefined
+  return typeof value[wrong] === 'string'
+    ? `has an empty secret at [${wrong}], which would be found everywhere: leave it out`
+    : `must hold texts, not ${kindOf(value[wrong])} at [${wrong}]`
 }
 
 /** A server between a client and a real provider that passes everything on, byte by byte, and remembers it. */
-export async function recordCassette({
-  upstream,
-  secrets = [],
-  clock = systemClock,
-}: RecordCassetteOptions): Promise<CassetteRecorder> {
-  if (!/^https?:\/\//.test(upstream) || !URL.canParse(upstream))
-    throw invalidInput(
-      'recordCassette',
-      `upstream must be a URL such as https://api.openai.com, not '${upstream}'`,
-    )
-  const exchanges: (CassetteExchange | undefined)[] = []
+export async function recordCassette(options: RecordCassetteOptions): Promise<CassetteRecorder> {
+  const op = 'recordCassette'
+  checkKitOptions(options, table, op)
+  const { upstream, secrets = [], clock = systemClock } = options
+  if (upstream === undefined)
+    throw invalidInput(op, 'upstream is missing: where to pass requests on, such as https://api.openai.com')
+  const target = new URL(upstream)
+  /** All that was ever seen: the cookie of one answer comes back in the next request. */
+  const hidden = new Set([...secrets, decoded(target.password)])
+  const exchanges: (RawExchange | undefined)[] = []
 
   async function onRequest(request: IncomingMessage, response: ServerResponse) {
     const place = exchanges.push(undefined) - 1
-    const { method = 'GET', url: path = '/' } = request
-    const hidden = [...secrets, ...secretsIn(request.headers, path)]
+    const { method = 'GET', url: path = '/', headers: requestHeaders } = request
     const body = await readBytes(request)
-    const answer = await passOn(request, body, response)
+    const answer = await passOn(request, body, response).catch((error: unknown) => reasonOf(error))
+    const refuse = (message: string) =>
+      answerWithError(response, { status: 502, code: 'cassette_not_recorded', message })
+    if (typeof answer === 'string') return refuse(`no answer from ${target.origin}: ${answer}`)
+    const { headers, statusCode: status = 502 } = answer
+    const encoding = headers['content-encoding'] ?? ''
+    if (!/^(identity)?$/i.test(encoding)) {
+      // Secrets cannot be blotted out in it, and once it is unpacked its cuts are no longer those of the wire.
+      answer.destroy()
+      return refuse(
+        `${target.origin} answered with content-encoding '${encoding}', though asked for none: what is compressed cannot be recorded, so turn compression off there`,
+      )
+    }
+    for (const secret of [...secretsIn(requestHeaders), ...parametersIn(path), ...secretsIn(headers)])
+      hidden.add(secret)
     const pieces: Piece[] = []
     const complete = await relay(answer, response, pieces)
-    exchanges[place] = {
-      request: {
-        method,
-        path: openPath(path),
-        headers: openHeaders(request.headers),
-        ...(body.length > 0 && { body: jsonOrText(new TextDecoder().decode(blot(body, hidden))) }),
-      },
-      response: {
-        status: answer.statusCode ?? 0,
-        headers: withoutOwn(openHeaders(answer.headers)),
-        chunks: chunksOf(pieces, hidden),
-        complete,
-      },
-    }
+    exchanges[place] = { method, path, requestHeaders, body, status, headers, pieces, complete }
     // Only now is the client told that it is over: whoever has read the answer finds it on the cassette.
     if (complete) response.end()
     else response.destroy()
@@ -82,9 +87,8 @@ export async function recordCassette({
     body: Uint8Array,
     response: ServerResponse,
   ): Promise<IncomingMessage> {
-    const url = new URL(upstream)
-    const path = url.pathname.replace(/\/$/, '') + (request.url ?? '/')
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    const path = target.pathname.replace(/\/$/, '') + (request.url ?? '/')
+    const send = target.protocol === 'https:' ? requestHttps : requestHttp
     const { method } = request
     const headers = {
       ...withoutOwn(request.headers),
@@ -93,7 +97,7 @@ export async function recordCassette({
       ...(body.length > 0 && { 'content-length': body.length }),
     }
     return new Promise((resolve, reject) => {
-      const sent = send(new URL(path, url), { method, headers, agent: false }, resolve)
+      const sent = send(new URL(path, target), { method, headers, agent: false }, resolve)
       sent.on('error', reject)
       response.once('close', () => sent.destroy())
       sent.end(body)
@@ -120,30 +124,17 @@ export async function recordCassette({
   const server = await listen({ onRequest })
   return {
     url: server.url,
-    cassette: () => ({ version: 1, exchanges: exchanges.filter((exchange) => exchange !== undefined) }),
+    cassette() {
+      const blot = blotOf(hidden)
+      const over = exchanges.filter((exchange) => exchange !== undefined)
+      return { version: 1, exchanges: over.map((exchange) => writeExchange(exchange, blot)) }
+    },
     close: server.close,
     [Symbol.asyncDispose]: server.close,
   }
 }
 
-/** A secret may lie across a cut: it is looked for in the whole, which is then cut as it was. */
-function chunksOf(pieces: readonly Piece[], secrets: readonly string[]) {
-  const all = blot(Buffer.concat(pieces.map(({ bytes }) => bytes)), secrets)
-  let at = 0
-  return pieces.map(({ bytes, afterMs }) => {
-    at += bytes.length
-    return writeChunk(all.subarray(at - bytes.length, at), afterMs)
-  })
-}
-
-function withoutOwn<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.includes(name)))
-}
-
-function jsonOrText(text: string) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+/** Where a name has several addresses, the error of each is inside one that says nothing. */
+function reasonOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }

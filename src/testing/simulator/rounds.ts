@@ -1,14 +1,19 @@
 import type { JsonObject } from '../../protocol/index.ts'
+import { messageOf } from '../../protocol/index.ts'
 import type { ScriptRound, ScriptStep } from '../script.ts'
+import { missingRound } from '../script-check.ts'
+import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
+
+export interface Round {
+  readonly index: number
+  readonly steps: readonly ScriptStep[]
+}
 
 /** Which round of the script a request gets. */
 export interface Rounds<Request> {
-  /** The steps, or why there are none. */
-  next(
-    request: Request,
-    body: JsonObject,
-  ): { readonly index: number; readonly steps: readonly ScriptStep[] } | string
+  /** The steps, or why there are none. Does not throw: what a script's function throws is a failure of the server. */
+  next(request: Request, body: JsonObject): Round | Failure
   /** The answer to this conversation broke on the way: the same one again gets the same round again. */
   giveBack(index: number, body: JsonObject): void
 }
@@ -28,11 +33,15 @@ export function roundsOf<Request>(
       const again = spoiled.findIndex(({ key }) => key === conversationKey(body))
       const [entry] = again < 0 ? [] : spoiled.splice(again, 1)
       const index = entry?.index ?? count++
-      const round = typeof script === 'function' ? script(request, index) : script[index]
-      if (round !== undefined) return { index, steps: typeof round === 'string' ? [{ text: round }] : round }
-      return typeof script === 'function'
-        ? `the script gave nothing for round ${index + 1}`
-        : `the script has ${script.length} rounds and was asked for round ${index + 1}: write the missing one`
+      try {
+        const round = typeof script === 'function' ? script(request, index) : script[index]
+        const message = missingRound(script, round, index)
+        // Not written is the fault of who asks for more; badly written is that of the script.
+        if (message !== undefined) return { status: round === undefined ? 400 : 500, message }
+        return { index, steps: typeof round === 'string' ? [{ text: round }] : (round ?? []) }
+      } catch (thrown) {
+        return { status: 500, message: `the script threw in round ${index + 1}: ${messageOf(thrown)}` }
+      }
     },
     giveBack(index, body) {
       spoiled.push({ index, key: conversationKey(body) })

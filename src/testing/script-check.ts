@@ -1,0 +1,121 @@
+import type { FinishReason, Problem } from '../protocol/index.ts'
+import { closest, invalidInput, isObject, kindOf, messageOf, nameOf } from '../protocol/index.ts'
+
+type Check = (value: unknown) => Problem
+
+const text: Check = (value) => typeof value !== 'string' && `must be a text, not ${kindOf(value)}`
+const name: Check = (value) =>
+  (typeof value !== 'string' || value === '') && `must be the name of a tool, not ${nameOf(value)}`
+const flag: Check = (value) => typeof value !== 'boolean' && `must be true or false, not ${kindOf(value)}`
+const always: Check = (value) => value !== true && `must be true, not ${nameOf(value)}`
+const fields: Check = (value) => !isObject(value) && `must be an object, not ${kindOf(value)}`
+const plain: Check = (value) => {
+  try {
+    return JSON.stringify(value) === undefined && `must be plain JSON, not ${kindOf(value)}`
+  } catch (error) {
+    return `must be plain JSON: ${messageOf(error)}`
+  }
+}
+const opaque: Check = (value) =>
+  !(isObject(value) && typeof value.provider === 'string') && 'must be { provider, data }'
+
+const finishes: Record<FinishReason, true> = {
+  stop: true,
+  'tool-calls': true,
+  length: true,
+  'content-filter': true,
+  refusal: true,
+  other: true,
+}
+
+/** What a step is known by, how its value must be, and what else may stand in it. */
+const steps: Readonly<
+  Record<string, { readonly is: Check; readonly also?: Readonly<Record<string, Check>> }>
+> = {
+  text: { is: text },
+  reasoning: { is: text, also: { opaque } },
+  call: {
+    is: name,
+    also: { input: (value) => fields(value) || plain(value), raw: text, cut: flag, id: text, opaque },
+  },
+  providerTool: { is: name, also: { input: plain, output: plain, isError: flag, opaque } },
+  pause: {
+    is: (value) =>
+      !(typeof value === 'number' && value >= 0) && `must be a number of milliseconds, not ${nameOf(value)}`,
+  },
+  error: {
+    is: (value) =>
+      typeof value !== 'string' &&
+      !isObject(value) &&
+      `must be a message or the fields of an error, not ${kindOf(value)}`,
+  },
+  hang: { is: always },
+  end: { is: always },
+  usage: { is: fields },
+  finish: {
+    is: (value) =>
+      !(typeof value === 'string' && Object.hasOwn(finishes, value)) &&
+      `must be one of ${Object.keys(finishes).join(', ')}, not ${nameOf(value)}`,
+  },
+}
+
+/** Throws `invalid_input` that names the place (`rounds[0][1]`) and what belongs there. */
+export function checkScript(script: unknown, op: string): void {
+  if (typeof script === 'function') return
+  if (!Array.isArray(script))
+    throw invalidInput(
+      op,
+      `${op}() needs a script: a list of rounds such as ['Hello.'], or a function that gives them, not ${kindOf(script)}`,
+    )
+  // By index: a hole in a list is no round either.
+  for (let index = 0; index < script.length; index++) {
+    const problem = roundProblem(script[index], index)
+    if (problem) throw invalidInput(op, problem)
+  }
+}
+
+/** Why there is no round to play: the script has no more of them, or its function gave something else. */
+export function missingRound(script: unknown, round: unknown, index: number): string | undefined {
+  if (Array.isArray(script) && index >= script.length)
+    return `the script has ${script.length} rounds and was asked for round ${index + 1}: write the missing one`
+  if (round === undefined) return `the script gave nothing for round ${index + 1}`
+  const problem = roundProblem(round, index)
+  return problem && `the script gave no round: ${problem}`
+}
+
+/** What is wrong with a round, and where. */
+function roundProblem(round: unknown, index: number): string | undefined {
+  const at = `rounds[${index}]`
+  if (typeof round === 'string') return undefined
+  if (!Array.isArray(round))
+    return `${at} must be words or a list of steps such as [{ text: '…' }], not ${round instanceof Promise ? 'a promise' : kindOf(round)}`
+  for (let place = 0; place < round.length; place++) {
+    const problem = stepProblem(round[place], `${at}[${place}]`)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+function stepProblem(step: unknown, at: string): string | undefined {
+  if (!isObject(step)) return `${at} must be a step such as { text: '…' }, not ${kindOf(step)}`
+  const given = Object.keys(step).filter((key) => step[key] !== undefined)
+  const kinds = given.filter((key) => Object.hasOwn(steps, key))
+  const [kind] = kinds
+  if (kind === undefined) {
+    const like = given.map((key) => closest(key, Object.keys(steps))).find(Boolean)
+    return `${at} must be a step with one of ${Object.keys(steps).join(', ')}, not { ${given.join(', ')} }${like ? `: did you mean '${like}'?` : ''}`
+  }
+  if (kinds.length > 1) return `${at} is ${kinds.join(' and ')} at once: make each a step of its own`
+  const { is, also = {} } = steps[kind] as (typeof steps)[string]
+  const checks: Readonly<Record<string, Check>> = { [kind]: is, ...also }
+  for (const key of given) {
+    const check = Object.hasOwn(checks, key) ? checks[key] : undefined
+    if (!check) {
+      const like = closest(key, Object.keys(checks))
+      return `${at}.${key} does not exist in a step with ${kind}${like ? `: did you mean '${like}'?` : ''}`
+    }
+    const problem = check(step[key])
+    if (problem) return `${at}.${key} ${problem}`
+  }
+  return undefined
+}
