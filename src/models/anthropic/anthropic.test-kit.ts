@@ -1,49 +1,14 @@
-import type { ModelEvent, Usage } from '../../protocol/index.ts'
+import type { Usage } from '../../protocol/index.ts'
+import { heardBy } from '../wire/reader.test-kit.ts'
 import { anthropicReader } from './reader.ts'
 
-export interface Heard {
-  readonly events: readonly ModelEvent[]
-  readonly error: unknown
-  /** Whether it was a whole answer. */
-  readonly over: boolean
-  readonly paused: unknown
-  readonly text: string
-  readonly reasoning: string
-  readonly calls: readonly { readonly callId: string; readonly name: string; readonly input: unknown }[]
-  readonly finish: string | undefined
-  readonly usage: Partial<Usage> | undefined
-}
-
 /** What a reader understands of these events. */
-export function hear(frames: readonly unknown[], spent?: Usage): Heard {
-  const events: ModelEvent[] = []
-  const reader = anthropicReader(events, { provider: 'anthropic', ...(spent && { spent }) })
-  let error: unknown
-  try {
-    for (const frame of frames)
-      if (!reader.over) reader.read(typeof frame === 'string' ? frame : JSON.stringify(frame), '')
-    reader.end()
-  } catch (thrown) {
-    error = thrown
-  }
-  const all = <Type extends ModelEvent['type']>(type: Type) =>
-    events.filter((event): event is Extract<ModelEvent, { type: Type }> => event.type === type)
-  const [done] = all('done')
-  return {
-    events,
-    error,
-    over: reader.over,
-    paused: reader.paused,
-    text: all('text')
-      .map(({ text }) => text)
-      .join(''),
-    reasoning: all('reasoning')
-      .map(({ text }) => text)
-      .join(''),
-    calls: all('tool-call').map(({ callId, name, input }) => ({ callId, name, input })),
-    finish: done?.finish,
-    usage: done?.usage,
-  }
+export function hear(frames: readonly unknown[], spent?: Usage) {
+  const heard = heardBy(
+    (events) => anthropicReader(events, { provider: 'anthropic', ...(spent && { spent }) }),
+    frames,
+  )
+  return { ...heard, paused: heard.reader.paused }
 }
 
 export const started = (usage: object = { input_tokens: 10, output_tokens: 1 }) => ({

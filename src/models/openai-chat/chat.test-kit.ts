@@ -1,47 +1,9 @@
-import type { ModelEvent, Usage } from '../../protocol/index.ts'
+import { heardBy } from '../wire/reader.test-kit.ts'
 import { chatReader } from './reader.ts'
 
-export interface Heard {
-  readonly events: readonly ModelEvent[]
-  readonly error: unknown
-  /** Whether it was a whole answer. */
-  readonly over: boolean
-  readonly text: string
-  readonly reasoning: string
-  readonly calls: readonly { readonly callId: string; readonly name: string; readonly input: unknown }[]
-  readonly finish: string | undefined
-  readonly usage: Partial<Usage> | undefined
-}
-
 /** What a reader understands of these chunks. `[DONE]` is sent only if it is among them. */
-export function hear(chunks: readonly unknown[], tools: readonly string[] = ['weather', 'time']): Heard {
-  const events: ModelEvent[] = []
-  const reader = chatReader(events, { provider: 'acme', tools: new Set(tools) })
-  let error: unknown
-  try {
-    for (const chunk of chunks)
-      if (!reader.over) reader.read(typeof chunk === 'string' ? chunk : JSON.stringify(chunk), '')
-    reader.end()
-  } catch (thrown) {
-    error = thrown
-  }
-  const all = <Type extends ModelEvent['type']>(type: Type) =>
-    events.filter((event): event is Extract<ModelEvent, { type: Type }> => event.type === type)
-  const [done] = all('done')
-  return {
-    events,
-    error,
-    over: reader.over,
-    text: all('text')
-      .map(({ text }) => text)
-      .join(''),
-    reasoning: all('reasoning')
-      .map(({ text }) => text)
-      .join(''),
-    calls: all('tool-call').map(({ callId, name, input }) => ({ callId, name, input })),
-    finish: done?.finish,
-    usage: done?.usage,
-  }
+export function hear(chunks: readonly unknown[], tools: readonly string[] = ['weather', 'time']) {
+  return heardBy((events) => chatReader(events, { provider: 'acme', tools: new Set(tools) }), chunks)
 }
 
 /** A chunk of the first choice. */

@@ -1,47 +1,12 @@
-import type { ModelEvent } from '../../protocol/index.ts'
+import { heardBy } from '../wire/reader.test-kit.ts'
 import { responsesReader } from './reader.ts'
 
-export interface Heard {
-  readonly events: readonly ModelEvent[]
-  readonly error: unknown
-  /** Whether it was a whole answer. */
-  readonly over: boolean
-  readonly text: string
-  readonly reasoning: string
-  readonly calls: readonly { readonly callId: string; readonly name: string; readonly input: unknown }[]
-  readonly finish: string | undefined
-}
-
 /** What a reader understands of these events. They are numbered as they come, unless one has a number. */
-export function hear(frames: readonly unknown[]): Heard {
-  const events: ModelEvent[] = []
-  const reader = responsesReader(events, { provider: 'acme' })
-  let error: unknown
-  try {
-    for (const [number, frame] of frames.entries()) {
-      const numbered =
-        typeof frame === 'string' ? frame : JSON.stringify({ sequence_number: number, ...Object(frame) })
-      if (!reader.over) reader.read(numbered, '')
-    }
-    reader.end()
-  } catch (thrown) {
-    error = thrown
-  }
-  const all = <Type extends ModelEvent['type']>(type: Type) =>
-    events.filter((event): event is Extract<ModelEvent, { type: Type }> => event.type === type)
-  return {
-    events,
-    error,
-    over: reader.over,
-    text: all('text')
-      .map(({ text }) => text)
-      .join(''),
-    reasoning: all('reasoning')
-      .map(({ text }) => text)
-      .join(''),
-    calls: all('tool-call').map(({ callId, name, input }) => ({ callId, name, input })),
-    finish: all('done')[0]?.finish,
-  }
+export function hear(frames: readonly unknown[]) {
+  const numbered = frames.map((frame, number) =>
+    typeof frame === 'string' ? frame : { sequence_number: number, ...Object(frame) },
+  )
+  return heardBy((events) => responsesReader(events, { provider: 'acme' }), numbered)
 }
 
 export const created = {

@@ -753,19 +753,14 @@ const others: readonly Case[] = [
     { error: 'Unexpected endpoint or method. (POST /chat/completions)' },
     { ...wrong, says: /check the model's name and the baseURL/ },
   ],
-  [
-    'no tools, Ollama',
-    400,
-    openai('registry.ollama.ai/library/gemma:latest does not support tools', null, 'api_error'),
-    wrong,
-  ],
+  ['no tools, Ollama', 400, openai('gemma:latest does not support tools', null, 'api_error'), wrong],
   [
     'no memory, Ollama',
     500,
     { error: 'model requires more system memory (2.7 GiB) than is available (2.3 GiB)' },
     theirs,
   ],
-  ['no right to a file, Ollama', 500, { error: 'open /root/.ollama/models: permission denied' }, theirs],
+  ['no right to a file, Ollama', 500, { error: 'open /var/lib/ollama/models: permission denied' }, theirs],
   [
     'a field too many, Mistral',
     422,
