@@ -132,6 +132,11 @@ describe('a schema as Anthropic takes it', () => {
     expect(closedSchema(schema)).toBeUndefined()
   })
 
+  test('may well be that of an object that must be empty', () => {
+    const empty = { type: 'object', additionalProperties: false }
+    expect(closedSchema(object({ a: empty }))).toStrictEqual(object({ a: empty }))
+  })
+
   test('has none of the keywords that are refused', () => {
     expect(
       closedSchema({

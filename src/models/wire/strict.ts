@@ -91,9 +91,9 @@ function close(schema: JsonObject): JsonObject {
 
 function isOpen(schema: JsonObject): boolean {
   const { properties, additionalProperties, patternProperties } = schema
-  const anyName = additionalProperties !== undefined && additionalProperties !== false
-  if (isObjectType(schema) && (properties === undefined || anyName || patternProperties !== undefined))
-    return true
+  const listed = properties !== undefined && additionalProperties === undefined
+  const closed = (listed || additionalProperties === false) && patternProperties === undefined
+  if (isObjectType(schema) && !closed) return true
   let open = false
   mapSchemas(schema, (inner) => {
     open ||= isOpen(inner)
