@@ -133,7 +133,9 @@ export async function detectModel(options: DetectOptions = {}): Promise<Detected
 
 const addresses = (value: unknown): Problem => {
   if (!isObject(value)) return `must be an object of addresses, not ${kindOf(value)}`
-  const bad = Object.values(value).find((url) => typeof url !== 'string' || !URL.canParse(url))
+  const sound = (url: unknown) =>
+    typeof url === 'string' && /^https?:\/\/[^@]+$/.test(url) && URL.canParse(url)
+  const bad = Object.values(value).find((url) => !sound(url))
   return bad !== undefined && 'must hold addresses such as http://127.0.0.1:11434'
 }
 
@@ -168,7 +170,7 @@ function ollamaHost({ OLLAMA_HOST }: Environment): { ollama?: string } {
   const address = /^https?:\/\//.test(host) ? host : `http://${host}`
   if (!URL.canParse(address)) return {}
   const url = new URL(address)
-  if (url.port === '' && !/^https?:/.test(host)) url.port = '11434'
+  if (!/:\d+$|^https?:/.test(host)) url.port = '11434'
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
   return { ollama: url.origin }
 }

@@ -163,6 +163,36 @@ describe.each(wires)('%s: what is sent', (wire) => {
 })
 
 describe('what one wire is sent', () => {
+  test('a file in what is to be answered is refused, also if more was said after it', async () => {
+    const { fetch } = recorder()
+    const file: Message = { role: 'user', content: [{ type: 'file', mediaType: 'video/mp4', data: 'AAAA' }] }
+    const { error } = await read(makers.Messages(fetch, {}), {
+      messages: [file, user],
+      tools: [],
+      settings: {},
+    })
+    expect(error).toMatchObject({ code: 'invalid_input' })
+  })
+
+  test('nothing of a turn is left that would be thinking alone', async () => {
+    const thought = {
+      type: 'reasoning',
+      text: 'x',
+      opaque: { provider: 'anthropic', data: { type: 'thinking', signature: 's' } },
+    } as const
+    const data = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
+    const search = {
+      type: 'provider-tool',
+      callId: 'srvtoolu_1',
+      name: 'web_search',
+      opaque: { provider: 'anthropic', data },
+    } as const
+    const { messages } = await sent('Messages', {
+      messages: [user, { role: 'assistant', content: [thought, search] }, user],
+    })
+    expect(JSON.stringify(messages)).not.toContain('thinking')
+  })
+
   test('Mistral gets no user right behind a tool', async () => {
     const messages: Message[] = [
       user,
@@ -179,6 +209,15 @@ describe('what one wire is sent', () => {
       const { messages: list } = await sent('Chat Completions', { messages }, { baseURL })
       return (list as { role: string }[]).map(({ role }) => role)
     }
+    expect(await roles('https://api.mistral.ai/v1')).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'user',
+    ])
+    messages.splice(3, 0, { role: 'assistant', content: [{ type: 'reasoning', text: 'only a thought' }] })
     expect(await roles('https://api.mistral.ai/v1')).toEqual([
       'user',
       'assistant',
@@ -440,6 +479,40 @@ describe('nothing is lost', () => {
     expect(calls(events)).toMatchObject([{ callId: 'a' }, { callId: 'b' }])
   })
 
+  test.each([
+    [0, undefined],
+    [undefined, 0],
+    [1, 1],
+  ])('nor told twice where parts are numbered %s in pieces and %s as a whole', async (piece, whole) => {
+    const done = { type: 'response.output_text.done', output_index: 0, content_index: whole, text: 'ha' }
+    const item = { type: 'message', content: [{ type: 'output_text', text: 'ha' }] }
+    const end = { type: 'response.output_item.done', output_index: 0, item }
+    expect(text((await told('Responses', ha(piece), done, end, completed)).events)).toBe('ha')
+  })
+
+  test('calls without an index, the first of them without arguments', async () => {
+    const call = (id: string, args: string) => ({
+      type: 'function_call',
+      call_id: id,
+      name: 'del',
+      arguments: args,
+    })
+    const frames = [call('a', ''), call('b', '{"x":2}')].flatMap((item) => [
+      { type: 'response.output_item.added', item },
+      { type: 'response.output_item.done', item },
+    ])
+    expect(calls((await told('Responses', ...frames, completed)).events)).toMatchObject([
+      { callId: 'a', input: {} },
+      { callId: 'b', input: { x: 2 } },
+    ])
+    const cut = {
+      type: 'response.incomplete',
+      response: { incomplete_details: { reason: 'max_output_tokens' } },
+    }
+    const done = { type: 'response.function_call_arguments.done', arguments: '' }
+    expect(calls((await told('Responses', frames[0], done, frames[1], cut)).events)).toEqual([])
+  })
+
   test('a call without a name is told, so that the model can be', async () => {
     const call = { type: 'function_call', call_id: 'a', name: '', arguments: '{"a":1}', status: 'completed' }
     const { events, error } = await told(
@@ -565,6 +638,23 @@ describe('ends', () => {
     expect(cancelled).toBe(true)
   })
 
+  test('a body that never ends holds nobody up', async () => {
+    const event = { choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: 'stop' }] }
+    const pieces = [`data: ${JSON.stringify(event)}\n\n`, 'data: [DONE]\n\n']
+    let cancelled = false
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(pieces.shift() ?? ': ping\n\n')),
+      cancel() {
+        cancelled = true
+      },
+    })
+    const headers = { 'content-type': 'text/event-stream' }
+    const model = openaiChat('m', { fetch: async () => new Response(body, { headers }), apiKey })
+    expect((await read(model, { messages: [user], tools: [], settings: {} })).error).toBeUndefined()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(cancelled).toBe(true)
+  })
+
   test('a call that is said to be completed starts with its item, also without arguments', async () => {
     const item = { type: 'function_call', call_id: 'a', name: 'del', arguments: '', status: 'completed' }
     const { events } = await told('Responses', { type: 'response.output_item.done', output_index: 0, item })
@@ -627,6 +717,49 @@ describe('around models', () => {
     expect(why).not.toBe('')
   })
 
+  test('an address is one, and Ollama’s port may be any', async () => {
+    for (const url of ['box:11434', 'http://u:p@host', 'nowhere'])
+      await expect(detectModel({ env: {}, local: { ollama: url } })).rejects.toMatchObject({
+        code: 'invalid_input',
+      })
+    const asked: string[] = []
+    const fetch = async (url: string) => {
+      asked.push(url)
+      return new Response('no')
+    }
+    for (const OLLAMA_HOST of ['box', 'box:80', 'https://box', '0.0.0.0:1'])
+      await detectModel({ env: { OLLAMA_HOST }, fetch })
+    expect(asked.filter((url) => !/:(1234|8080)\//.test(url))).toEqual([
+      'http://box:11434/v1/models',
+      'http://box/v1/models',
+      'https://box/v1/models',
+      'http://127.0.0.1:1/v1/models',
+    ])
+  })
+
+  test('a tool of the provider stands behind the calls that came before it, over the AI SDK', () => {
+    const events: ModelEvent[] = []
+    const reader = partReader(events, {
+      provider: 'p',
+      toolNames: new Set(['del']),
+      failure: (error) => error as never,
+    })
+    reader.read({ type: 'tool-call', toolCallId: 'a', toolName: 'del', input: '{"id":1}' })
+    reader.read({
+      type: 'tool-call',
+      toolCallId: 'b',
+      toolName: 'search',
+      input: '{}',
+      providerExecuted: true,
+    })
+    expect(events.map(({ type }) => type)).toEqual([
+      'tool-input-start',
+      'tool-input',
+      'tool-call',
+      'provider-tool',
+    ])
+  })
+
   test('a model that ends without a word is passed over in a fallback', async () => {
     const silent: Model = { ...fromGenerate(() => ''), async *stream() {} }
     const { events } = await read(fallback([silent, fromGenerate(() => 'hello')]), {
@@ -645,6 +778,7 @@ describe('around models', () => {
       "'temperature' must be a number, not NaN",
     )
     expect(() => openaiChat('m', { headers: { 'a b': 'c' } })).toThrow('no name of a header')
+    expect(() => openaiChat('m', { headers: new Headers() as never })).toThrow('must be a plain object')
     expect(() => fromGenerate(() => '', null as never)).toThrow('must be an object, not null')
   })
 

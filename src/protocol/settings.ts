@@ -22,8 +22,10 @@ export const settingsTable: OptionTable<ModelSettings> = {
 }
 
 function headersProblem(value: unknown): Problem {
-  if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string'))
-    return 'must be an object of strings'
+  // The entries of a `Headers` are not its properties.
+  const plain = isObject(value) && !(value instanceof Headers)
+  if (!plain || Object.values(value).some((text) => typeof text !== 'string'))
+    return 'must be a plain object of strings'
   const bad = Object.keys(value).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
   return bad !== undefined && `has ${nameOf(bad)}, which is no name of a header`
 }

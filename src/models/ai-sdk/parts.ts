@@ -63,6 +63,9 @@ export function partReader(
     const opaque = metadataOf(part.providerMetadata)
     said.interrupt()
     if (part.providerExecuted === true) {
+      // It goes on, so those before it are complete, and stand before it.
+      close(held)
+      held = []
       const { input, problem } = parseArguments(raw)
       const given = problem === undefined ? input : raw
       return tellProviderTool('tool-call', { callId, name, input: given }, opaque)

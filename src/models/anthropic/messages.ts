@@ -70,10 +70,11 @@ function withoutUnanswered(turns: readonly Turn[]): Turn[] {
   const pending = after.length > 0 && after.every(({ type }) => type === 'tool_result')
   return turns.flatMap((turn, at) => {
     if (turn.role !== 'assistant' || (at === last && pending)) return [turn]
-    const content = turn.content.filter(
+    const kept = turn.content.filter(
       ({ type, id }) =>
         type === 'tool_use' || !String(type).endsWith('_tool_use') || answered.has(id as JsonValue),
     )
+    const content = withoutLastThoughts(kept)
     return content.length > 0 ? [{ ...turn, content }] : []
   })
 }
@@ -95,8 +96,11 @@ function assistantTurn(
   idOf: (callId: string) => string,
   provider: string,
 ): JsonObject[] {
-  const blocks = parts.flatMap((part) => assistantBlocks(part, idOf, provider))
-  // ``The final block in an assistant message cannot be `thinking`.``
+  return withoutLastThoughts(parts.flatMap((part) => assistantBlocks(part, idOf, provider)))
+}
+
+/** ``The final block in an assistant message cannot be `thinking`.`` */
+function withoutLastThoughts(blocks: readonly JsonObject[]): JsonObject[] {
   return blocks.slice(0, blocks.findLastIndex(({ type }) => !String(type).endsWith('thinking')) + 1)
 }
 

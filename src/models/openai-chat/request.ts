@@ -111,8 +111,10 @@ function chatMessages(messages: readonly Message[], options: MessageOptions): Js
         ask(userContent(message.content, options))
         break
       case 'assistant':
-        told.push(...assistantMessage(message, idOf, options))
-        afterTool = false
+        for (const said of assistantMessage(message, idOf, options)) {
+          told.push(said)
+          afterTool = false
+        }
         break
       case 'tool':
         told.push({

@@ -127,6 +127,7 @@ export function responsesReader(
   function begin(index: number, start: Fields) {
     const known = items.get(index)
     const again = known?.callId !== undefined && callOf(start)?.callId === known.callId
+    if (known?.empty && !again) closeCall(known, { ...known.empty, status: 'completed' })
     if (known?.closed && !again) items.delete(index)
     add(index, start)
   }
@@ -144,7 +145,9 @@ export function responsesReader(
 
   /** Not everybody streams the text. */
   function sayWhole(item: Item, part: unknown, text: unknown) {
-    if (!item.spoken.has(part)) say(item, part, text)
+    // Nor does everybody number the parts, or always in the same way.
+    const told = item.spoken.size > 0 && typeof text === 'string' && item.written.endsWith(text)
+    if (!item.spoken.has(part) && !told) say(item, part, text)
   }
 
   function think(item: Item, text: unknown, part: string) {
@@ -184,7 +187,7 @@ export function responsesReader(
   function closeCall(item: Item, whole: Fields) {
     const call = callOf(whole)
     if (!call || item.closed) return
-    if ((call.raw || item.written).trim() === '' && !item.empty && whole.status !== 'completed') {
+    if ((call.raw || item.written).trim() === '' && whole.status !== 'completed') {
       item.empty = whole
       return
     }

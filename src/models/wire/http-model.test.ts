@@ -302,7 +302,7 @@ describe('options', () => {
     [{ baseURL: 'https://me:secret@host/v1' }, "'baseURL' must hold no user name and no password"],
     [{ fetch: 'node-fetch' }, "'fetch'"],
     [{ temperature: 'hot' }, '\'temperature\' must be a number, not "hot"'],
-    [{ headers: { a: 1 } }, "'headers' must be an object of strings"],
+    [{ headers: { a: 1 } }, "'headers' must be a plain object of strings"],
     [{ apikey: 'x' }, "'apikey' does not exist: did you mean 'apiKey'?"],
     ['a key', 'the options of theirs() must be an object, not a string'],
     [null, 'must be an object, not null'],

@@ -13,16 +13,16 @@ export function sourceOf(part: ImagePart | FilePart): Source {
 }
 
 /**
- * A conversation as a wire can take it that does not take every file. In the last message of the user such a file is refused, by
- * whoever converts it; in the earlier ones, which another model may have read, it is only mentioned.
+ * A conversation as a wire can take it that does not take every file. In what is to be answered such a file is refused, by whoever
+ * converts it; in what came before, which another model may have read, it is only mentioned.
  */
 export function mentionFiles(
   messages: readonly Message[],
   takes: (file: FilePart) => boolean,
 ): readonly Message[] {
-  const last = messages.findLastIndex(({ role }) => role === 'user')
+  const answered = messages.findLastIndex(({ role }) => role !== 'user')
   return messages.map((message, at) => {
-    if (message.role !== 'user' || at === last || typeof message.content === 'string') return message
+    if (message.role !== 'user' || at > answered || typeof message.content === 'string') return message
     const content = message.content.map((part): UserPart => {
       if (part.type !== 'file' || takes(part)) return part
       return { type: 'text', text: `[a file of type ${part.mediaType} was left out: this model takes none]` }

@@ -114,13 +114,16 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
  * terminal event at once, or else the provider keeps the socket open.
  */
 async function readToTheEnd(body: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const timer = setTimeout(() => body.cancel().catch(() => {}), 100)
+  const cancel = () => body.cancel().catch(() => {})
+  const timer = setTimeout(cancel, 100)
   try {
-    while (!(await body.read()).done);
+    // Not for ever: a body that always has more would let no timer fire.
+    for (let reads = 0; reads < 16; reads++) if ((await body.read()).done) break
   } catch {
     // Broken or cancelled: it is over either way.
   } finally {
     clearTimeout(timer)
+    cancel()
   }
 }
 

@@ -16,13 +16,14 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
 })
 const text = { type: 'string' }
 
-describe('a schema that OpenAI can hold a model to', () => {
-  const node = z.object({
-    get children() {
-      return z.array(node)
-    },
-  })
+/** A schema that holds itself. */
+const node = z.object({
+  get children() {
+    return z.array(node)
+  },
+})
 
+describe('a schema that OpenAI can hold a model to', () => {
   test.each([
     [
       'closed objects with all properties required',
@@ -74,6 +75,12 @@ describe('a schema that OpenAI can hold a model to', () => {
     ['allOf', object({ a: { allOf: [text] } })],
     ['a tuple', object({ a: { type: 'array', prefixItems: [text] } })],
     ['a length', object({ a: { type: 'string', minLength: 1 } })],
+    [
+      'a reference with more beside it',
+      object({ a: { $ref: '#/$defs/n', description: 'd' } }, { $defs: { n: object({}) } }),
+    ],
+    ['a pattern that looks ahead', closedOf(z.object({ a: z.string().regex(/^(?=.*\d).+$/) }))],
+    ['a choice beside properties', object({ a: object({ b: text }, { anyOf: [object({ c: text })] }) })],
     ['a format that is not known', object({ a: { type: 'string', format: 'uri' } })],
     ['a choice at the top', { anyOf: [object({ a: text })] }],
     ['a list at the top', { type: 'array', items: text }],
@@ -177,10 +184,31 @@ describe('a schema as Anthropic takes it', () => {
     expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
-  test('has anyOf for oneOf, and keeps allOf', () => {
-    expect(closedSchema({ oneOf: [text, { allOf: [{ type: 'object', properties: {} }] }] })).toStrictEqual({
-      anyOf: [text, { allOf: [{ type: 'object', properties: {}, additionalProperties: false }] }],
+  test('has anyOf for oneOf', () => {
+    const choice = { oneOf: [text, { type: 'object', properties: {} }] }
+    expect(closedSchema(choice)).toStrictEqual({
+      anyOf: [text, { type: 'object', properties: {}, additionalProperties: false }],
     })
+  })
+
+  test.each([
+    ['a tuple', closedOf(z.object({ a: z.tuple([z.string(), z.number()]) }))],
+    ['a tuple of old', object({ a: { type: 'array', items: [text] } })],
+    ['what holds of one object at once', { allOf: [object({ a: text }), object({ b: text })] }],
+    ['a choice beside properties', object({ a: text }, { anyOf: [object({ b: text })] })],
+    ['a condition', object({ a: text }, { if: object({}), else: object({}) })],
+    ['itself', object({ a: { type: 'array', items: { $ref: '#' } } })],
+    ['definitions that go in circles', closedOf(z.object({ a: node }))],
+  ])('cannot be made of %s', (_, schema) => {
+    expect(closedSchema(schema)).toBeUndefined()
+  })
+
+  test('may have definitions, also one that is used twice', () => {
+    const schema = object(
+      { a: { $ref: '#/$defs/n' }, b: { $ref: '#/$defs/n' } },
+      { $defs: { n: object({ c: { $ref: '#/$defs/m' } }), m: text } },
+    )
+    expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
   test('is another one: the first stays as it was', () => {

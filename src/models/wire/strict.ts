@@ -29,12 +29,24 @@ export function strictTool(
   return closed ? { schema: closed, strict } : { schema: inputSchema, strict: strict ? undefined : strict }
 }
 
-/** Objects that list their properties have no others: schemas made from types leave that open, and mean it so. */
+/**
+ * Objects that list their properties have no others: schemas made from types leave that open, and mean it so. Where several schemas
+ * speak of one object, each of them is left open: closed, they would contradict each other.
+ */
 export function closeObjects(schema: JsonObject): JsonObject {
+  if (speaksTwice(schema)) return schema
   const closed = mapSchemas(schema, closeObjects)
   const { properties, additionalProperties } = closed
   const closes = properties !== undefined && additionalProperties === undefined
   return closes ? { ...closed, additionalProperties: false } : closed
+}
+
+const conditions = ['allOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
+
+/** Whether an object is described here in more than one place. */
+function speaksTwice(schema: JsonObject): boolean {
+  const chooses = schema.anyOf !== undefined || schema.oneOf !== undefined
+  return conditions.some((key) => schema[key] !== undefined) || (chooses && schema.properties !== undefined)
 }
 
 function isStrict(schema: unknown): boolean {
@@ -42,8 +54,13 @@ function isStrict(schema: unknown): boolean {
   const { type, properties, required, additionalProperties, items, anyOf, $ref, $defs, definitions, format } =
     schema
   if (Object.keys(schema).some((key) => notStrict.has(key))) return false
+  if (anyOf !== undefined && properties !== undefined) return false
   // `schema must have a 'type' key`
   if (type === undefined && anyOf === undefined && $ref === undefined) return false
+  // `$ref cannot have keywords {'description'}`
+  if ($ref !== undefined && Object.keys(schema).length > 1) return false
+  // `regex lookaround is not supported`
+  if (/\(\?<?[=!]/.test(String(schema.pattern ?? ''))) return false
   if (format !== undefined && !strictFormats.includes(String(format))) return false
   if (isObjectType(schema)) {
     const names = isObject(properties) ? Object.keys(properties) : []
@@ -72,18 +89,18 @@ const formats = [...strictFormats, 'uri']
 const values = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
- * The same schema as far as Anthropic takes it: without those keywords, with every object closed. Nothing if an object in it has
- * properties of any name: closed, it could only be empty.
+ * The same schema as far as Anthropic takes it: without those keywords, with every object closed. Nothing if that would be another
+ * schema: an object with properties of any name could only be empty, a tuple would lose its items; or if it goes in circles, which
+ * is refused (`Circular reference detected in schema definitions`).
  */
 export function closedSchema(schema: JsonObject): JsonObject | undefined {
-  return isOpen(schema) ? undefined : close(schema)
+  return isOpen(schema) || isCircular(schema, schema, new Set()) ? undefined : close(schema)
 }
 
 function close(schema: JsonObject): JsonObject {
   const { oneOf, ...rest } = mapSchemas(schema, close)
   const kept = Object.entries(rest).filter(
-    ([key, value]) =>
-      key === 'allOf' || !(refused.has(key) || (key === 'format' && !formats.includes(String(value)))),
+    ([key, value]) => !(refused.has(key) || (key === 'format' && !formats.includes(String(value)))),
   )
   const closed = { ...Object.fromEntries(kept), ...(oneOf !== undefined && { anyOf: oneOf }) }
   return isObjectType(closed) ? { ...closed, additionalProperties: false } : closed
@@ -94,12 +111,38 @@ function isOpen(schema: JsonObject): boolean {
   const listed = properties !== undefined && additionalProperties === undefined
   const closed = (listed || additionalProperties === false) && patternProperties === undefined
   if (isObjectType(schema) && !closed) return true
+  if (speaksTwice(schema) || schema.prefixItems !== undefined || Array.isArray(schema.items)) return true
   let open = false
   mapSchemas(schema, (inner) => {
     open ||= isOpen(inner)
     return inner
   })
   return open
+}
+
+/** Follows references to definitions; one that leads back to where it came from is a circle. */
+function isCircular(schema: JsonObject, root: JsonObject, trail: ReadonlySet<string>): boolean {
+  const { $ref } = schema
+  if (typeof $ref === 'string') {
+    if ($ref === '#' || trail.has($ref)) return true
+    const target = targetOf($ref, root)
+    return target !== undefined && isCircular(target, root, new Set([...trail, $ref]))
+  }
+  let circular = false
+  const { $defs, definitions, ...used } = schema
+  mapSchemas(used, (inner) => {
+    circular ||= isCircular(inner, root, trail)
+    return inner
+  })
+  return circular
+}
+
+function targetOf(ref: string, { $defs, definitions }: JsonObject): JsonObject | undefined {
+  const name = /^#\/(?:\$defs|definitions)\/([^/]+)$/.exec(ref)?.[1]
+  const found = [$defs, definitions].map((map) =>
+    isJsonObject(map) && name !== undefined ? map[name] : undefined,
+  )
+  return found.find(isJsonObject)
 }
 
 /** A schema with each schema directly within it replaced. */
