@@ -87,6 +87,14 @@ describe('input', () => {
     })
   })
 
+  test('a file is refused for a model that takes none', () => {
+    const plain = scriptedModel([], { id: 'plain', capabilities: { files: false } })
+    const input = { role: 'user', content: [{ type: 'file', mediaType: 'application/pdf', data: 'AAAA' }] }
+    expect(refusal(input, { model: plain })).toMatchObject({
+      message: expect.stringMatching(/'plain' takes no files/),
+    })
+  })
+
   test('an image is refused for a model that takes none', () => {
     const blind = scriptedModel([], { id: 'blind', capabilities: { images: false } })
     const input = {

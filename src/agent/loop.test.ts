@@ -457,6 +457,46 @@ describe('failures', () => {
     ])
   })
 
+  test('a file is only mentioned to a next model that takes none', async () => {
+    const first = scriptedModel(script.failing({ code: 'auth', message: 'bad key' }))
+    const second = scriptedModel(['hello'], { capabilities: { files: false } })
+    const file = { type: 'file', mediaType: 'application/pdf', data: 'AAAA' } as const
+    await agent({ model: [first, second] }).run({ role: 'user', content: [file] })
+    expect(first.requests[0]?.messages).toEqual([{ role: 'user', content: [file] }])
+    expect(second.requests[0]?.messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: '[a file was left out: this model takes none]' }] },
+    ])
+  })
+
+  test('a tool that the provider runs is told, and is part of what the model said, also after a retraction', async () => {
+    const opaque = { provider: 'scripted', data: { id: 's' } }
+    const search = { providerTool: 'search', input: { q: 1 }, output: 'found', opaque }
+    const model = scriptedModel([
+      [search, { error: { code: 'overloaded' } }],
+      [search, { text: 'There.' }],
+    ])
+    const run = agent({ model, retry: { baseMs: 0 } }).stream('go')
+    const told = of(await collect(run), 'provider-tool')
+    expect(told).toMatchObject([
+      { name: 'search', output: 'found' },
+      { name: 'search', output: 'found' },
+    ])
+    expect((await run.result).messages.at(-1)?.content).toMatchObject([
+      { type: 'provider-tool', name: 'search', input: { q: 1 }, output: 'found', opaque },
+      { type: 'text', text: 'There.' },
+    ])
+  })
+
+  test('whether a tool is strict reaches the model, and only if it was said', async () => {
+    const tools = [undefined, true, false].map((strict, index) =>
+      tool({ name: `t${index}`, description: 'd', input: z.object({}), run: () => '', strict }),
+    )
+    const model = scriptedModel(['hello'])
+    await agent({ model, tools }).run('go')
+    expect(model.requests[0]?.tools.map(({ strict }) => strict)).toEqual([undefined, true, false])
+    expect(model.requests[0]?.tools[0]).not.toHaveProperty('strict')
+  })
+
   test("onToolError 'fail' ends the run at the first call that goes wrong, with everything answered", async () => {
     const slow = gate()
     const model = scriptedModel([[{ call: 'gate' }, { call: 'nothing' }, { text: 'still talking' }]])

@@ -27,6 +27,18 @@ describe('what a model said becomes its message', () => {
     })
   })
 
+  test('a tool of the provider stands where it was told; a sign of life without anything to give back does not', () => {
+    const tool = { type: 'provider-tool', callId: 's', name: 'search', input: { q: 1 } } as const
+    expect(foldMessage([text('a'), { ...tool }, text('b'), { ...tool, opaque }, text('c')])).toStrictEqual({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'ab' },
+        { ...tool, opaque },
+        { type: 'text', text: 'c' },
+      ],
+    })
+  })
+
   test('a tool call stands where it was closed, and the words after it are a part of their own', () => {
     expect(foldMessage([text('one '), text('two'), call('c1'), call('c2'), text('three')])).toStrictEqual({
       role: 'assistant',

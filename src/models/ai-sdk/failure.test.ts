@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import {
   APICallError,
   InvalidResponseDataError,
@@ -135,6 +136,26 @@ describe('an error in the stream', () => {
     )
     expect(events).toStrictEqual([{ type: 'text', text: 'Half' }])
     expect(error).toMatchObject({ op: 'model.stream', code, retryable })
+  })
+
+  test('that quotes what was sent is not passed on', async () => {
+    const reported = new JSONParseError({ text: '{"key":Zq8xW2vLmN', cause: new SyntaxError('at Zq8x') })
+    const { error } = await hear(handMade([[{ type: 'error', error: reported }]]))
+    expect(inspect(error, { depth: 9 })).not.toContain('Zq8x')
+  })
+
+  test('never shows a key that stood in the address, nor as its cause', async () => {
+    const call = { requestBodyValues: {}, url: 'https://api.acme.example/v1?key=Zq8xW2vLmN' }
+    for (const statusCode of [undefined, 401]) {
+      const failed = new APICallError({
+        ...call,
+        message: 'refused Zq8xW2vLmN',
+        ...(statusCode && { statusCode }),
+      })
+      const { error } = await hear(handMade([[{ type: 'error', error: failed }]]))
+      expect(error).toBeInstanceOf(Error)
+      expect(inspect(error, { depth: 9 })).not.toContain('Zq8x')
+    }
   })
 
   test('that breaks it is one that may be tried again', async () => {

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../protocol/index.ts'
 import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
 import { isHarmless, secretsInUrl, withoutSecrets } from '../wire/secrets.ts'
+import { streamError } from '../wire/stream-error.ts'
 
 const op = 'model.stream'
 
@@ -33,9 +34,9 @@ export function failureFrom(
   if (!isObject(thrown)) return failureOf({ op, provider, body: thrown, secrets })
 
   const kind = named(thrown.name)
-  // Their messages quote what was sent.
+  // Their messages quote what was sent, so they are not even the cause.
   if (kind?.code === 'stream_error')
-    return fail(kind.code, `${provider} sent what cannot be read (${thrown.name})`, kind.retryable)
+    return streamError(`${provider} sent what cannot be read (${thrown.name})`)
   if (kind) return fail(kind.code, `${provider}: ${messageOf(thrown)}`, kind.retryable)
   const status = typeof thrown.statusCode === 'number' ? thrown.statusCode : undefined
   // A connection that breaks in the middle is `Failed to process successful response`, status 200, to some providers.

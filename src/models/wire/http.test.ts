@@ -83,6 +83,14 @@ describe('a server that cannot be reached', () => {
       expect(error).toMatchObject({ code: 'timeout', retryable: true })
   })
 
+  test('because fetch itself did not wait any longer says so', async () => {
+    for (const code of ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']) {
+      const { message } = await throwing(caused(code, 'Timeout Error'))
+      expect(message).toContain('fetch did not wait any longer')
+      expect(message).not.toContain('is the server running')
+    }
+  })
+
   test('for a reason that lasts is not tried again', async () => {
     for (const error of [
       await throwing(caused('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate')),

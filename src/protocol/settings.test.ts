@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { capabilitiesProblem, mergeSettings, settingsProblem } from './settings.ts'
+
+test('settings replace those they are laid over, and only extra and headers are joined', () => {
+  const under = { temperature: 0, seed: 1, extra: { a: 1, b: 1 }, headers: { x: '1', y: '1' } }
+  expect(mergeSettings(under, { temperature: 1, extra: { b: 2 }, headers: { y: '2' } })).toEqual({
+    temperature: 1,
+    seed: 1,
+    extra: { a: 1, b: 2 },
+    headers: { x: '1', y: '2' },
+  })
+  expect(mergeSettings({}, under)).toEqual(under)
+})
+
+test('what is undefined replaces nothing', () => {
+  expect(mergeSettings({ seed: 1, extra: { a: 1 } }, { seed: undefined, extra: undefined })).toEqual({
+    seed: 1,
+    extra: { a: 1 },
+  })
+})
+
+test.each([
+  [{ temperature: Number.NaN }, "'temperature' must be a number, not NaN"],
+  [{ stop: 'x' }, "'stop' must be an array of strings"],
+  [{ stop: [1] }, "'stop' must be an array of strings"],
+  [{ reasoning: 'much' }, "'reasoning' must be 'none' or"],
+  [{ headers: { a: 1 } }, "'headers' must be a plain object of strings"],
+  [{ headers: new Headers({ a: '1' }) }, "'headers' must be a plain object of strings"],
+  [{ headers: { 'a b': '1' } }, 'which is no name of a header'],
+  [{ top_k: 1 }, "has no 'top_k': what only one provider knows goes into 'extra'"],
+])('%j cannot be settings', (settings, problem) => {
+  expect(settingsProblem(settings)).toContain(problem)
+})
+
+test('sound settings have no problem', () => {
+  expect(
+    settingsProblem({ temperature: 0, stop: ['x'], headers: { 'x-a': '1' }, seed: undefined }),
+  ).toBeFalsy()
+})
+
+test('a capability is known by its name and is there or not', () => {
+  expect(capabilitiesProblem({ images: false, files: undefined })).toBeFalsy()
+  expect(capabilitiesProblem({ image: false })).toContain("did you mean 'images'?")
+  expect(capabilitiesProblem({ images: 1 })).toContain("'images' must be true or false")
+})
