@@ -487,6 +487,19 @@ describe('failures', () => {
     ])
   })
 
+  test('the settings of a run lie over those of the agent, and what they add is joined', async () => {
+    const model = scriptedModel(['hello'])
+    const settings = { temperature: 0, seed: 1, extra: { a: 1 }, headers: { x: '1' } }
+    const changed = { temperature: 1, extra: { b: 2 }, headers: { y: '2' } }
+    await agent({ model, settings }).run('go', { settings: changed })
+    expect(model.requests[0]?.settings).toEqual({
+      temperature: 1,
+      seed: 1,
+      extra: { a: 1, b: 2 },
+      headers: { x: '1', y: '2' },
+    })
+  })
+
   test('whether a tool is strict reaches the model, and only if it was said', async () => {
     const tools = [undefined, true, false].map((strict, index) =>
       tool({ name: `t${index}`, description: 'd', input: z.object({}), run: () => '', strict }),
