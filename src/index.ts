@@ -55,6 +55,7 @@ export type {
   ModelEvent,
   ModelRequest,
   ModelSettings,
+  ModelStream,
   Outcome,
   PartEndEvent,
   PartialJson,

@@ -1,10 +1,12 @@
 import type { RunEvent } from '../protocol/index.ts'
+import type { Delta, Growing } from './deltas.ts'
+import { grow, grown, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
 
 /**
  * The events of a run in memory, for any number of readers at any pace.
  *
  * Deltas are joined as they come in, so the log holds each text once and little besides, whoever reads it or not. A
- * reader that keeps up gets each delta as it was; one that is behind gets the rest of it in one piece.
+ * reader that keeps up gets each delta as it was; one that is far behind gets the rest of it in one piece.
  */
 export interface EventLog {
   /** Constant cost, whatever came before and however many have read it. Throws after `close`. */
@@ -18,30 +20,25 @@ export interface EventLog {
   snapshot(): RunEvent[]
 }
 
-/** A delta event, bare or inside the progress of a sub-agent's call. */
-type Delta = Extract<RunEvent, { type: 'text' | 'reasoning' | 'tool-input' | 'tool-progress' }>
-
-/** Joining this many pieces at a time keeps the waste per piece small without copying any text more than twice. */
-const piecesToJoin = 256
-
-/** A delta that is still growing, in pieces: a string grown by `+=` would keep a node of 32 bytes for each. */
-interface Growing {
-  readonly first: Delta
-  latest: RunEvent
-  latestLength: number
-  length: number
-  readonly pieces: string[]
-  /** How many pieces at the front have been joined already. */
-  joined: number
+/** A reader that has read everything there is, and is told of what comes. */
+interface Follower {
+  hear(event: RunEvent): void
+  ended(): void
 }
+
+/**
+ * As many events may wait for a reader before it counts as behind: more than one read of a socket brings, so that whoever
+ * takes all of them before the next one comes gets each as it was.
+ */
+const farBehind = 1024
 
 /** `onSettled` is told of each event once, deltas as long as they became. */
 export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
   const events: RunEvent[] = []
   // One for each text that is being told at the same time: the model's own, the arguments of each call, each sub-agent's.
   let growing: Growing[] = []
-  // Only readers that wait for something are here: one that was given up costs nothing.
-  const waiting = new Set<() => void>()
+  // One that was given up leaves when it has fallen behind.
+  const followers: Follower[] = []
   let closed = false
 
   function add(event: RunEvent) {
@@ -64,8 +61,7 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
         break
       }
     }
-    const { length } = text
-    growing.push({ first: event, latest: event, latestLength: length, length, pieces: [text], joined: 0 })
+    growing.push(grown(event, text))
   }
 
   return {
@@ -76,7 +72,8 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
         settle()
         add(event)
       } else pushDelta(event as Delta, text)
-      for (const answer of waiting) answer()
+      // From the last on: one that has fallen behind takes itself off the list.
+      for (let at = followers.length - 1; at >= 0; at--) followers[at]?.hear(event)
     },
 
     settle,
@@ -84,20 +81,64 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
     close() {
       settle()
       closed = true
-      for (const answer of waiting) answer()
+      for (const follower of followers.splice(0)) follower.ended()
     },
 
     snapshot: () => [...events, ...growing.map(joinedEvent)],
 
     read() {
+      /** How far it has read of what the log holds, while it is behind. */
       let index = 0
-      // How much of the event at `index`, and of those behind it, has been handed out already, while they were growing.
-      const taken: number[] = []
+      /** How much of the event at `index`, and of those after it, it has had already, while they were growing. */
+      let taken: number[] = []
+      /** What it was told while it followed, and has not been asked for. */
+      const queue: RunEvent[] = []
+      let head = 0
+      let following = false
       let over = false
       // More than one only if somebody calls `next` again without waiting.
       const asked: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
 
+      const self: Follower = {
+        hear(event) {
+          const answer = asked.shift()
+          if (answer) return answer({ done: false, value: event })
+          queue.push(event)
+          if (queue.length < 2 * farBehind) return
+          queue.splice(0, head)
+          head = 0
+          if (queue.length > farBehind) fallBehind()
+        },
+        ended() {
+          following = false
+          index = events.length
+          taken = []
+          for (const answer of asked.splice(0)) answer(ending())
+        },
+      }
+
+      /** What it was told stays for it; the rest it reads from the log. */
+      function fallBehind() {
+        leave()
+        index = events.length
+        taken = growing.map(({ length }) => length)
+      }
+
+      function leave() {
+        if (following) followers.splice(followers.indexOf(self), 1)
+        following = false
+      }
+
       function take(): RunEvent | undefined {
+        if (head < queue.length) {
+          const event = queue[head++]
+          if (head === queue.length) head = queue.length = 0
+          return event
+        }
+        return following ? undefined : takeFromLog()
+      }
+
+      function takeFromLog(): RunEvent | undefined {
         while (index < events.length) {
           const event = events[index++] as RunEvent
           const offset = taken.length > 0 ? (taken.shift() ?? 0) : 0
@@ -112,29 +153,25 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
           if (offset === delta.length - delta.latestLength) return delta.latest
           return withText(delta.first, textFrom(delta.pieces, delta.length - offset))
         }
+        if (!closed) {
+          following = true
+          followers.push(self)
+        }
         return undefined
       }
 
-      function answer() {
-        while (asked.length > 0) {
-          const event = over ? undefined : take()
-          if (!event && !closed && !over) return
-          asked.shift()?.(event ? { done: false, value: event } : { done: true, value: undefined })
-        }
-        waiting.delete(answer)
-      }
-
       return {
-        next: () =>
-          new Promise((resolve) => {
-            asked.push(resolve)
-            waiting.add(answer)
-            answer()
-          }),
+        next() {
+          const event = over ? undefined : take()
+          if (event) return Promise.resolve({ done: false, value: event })
+          if (over || closed) return Promise.resolve(ending())
+          return new Promise((resolve) => asked.push(resolve))
+        },
         return() {
           over = true
-          answer()
-          return Promise.resolve({ done: true, value: undefined })
+          leave()
+          for (const answer of asked.splice(0)) answer(ending())
+          return Promise.resolve(ending())
         },
         [Symbol.asyncIterator]() {
           return this
@@ -144,70 +181,6 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
   }
 }
 
-function grow(delta: Growing, event: RunEvent, text: string) {
-  const { pieces } = delta
-  pieces.push(text)
-  delta.latest = event
-  delta.latestLength = text.length
-  delta.length += text.length
-  if (pieces.length - delta.joined === piecesToJoin) {
-    pieces.push(pieces.splice(delta.joined).join(''))
-    delta.joined++
-  }
-}
-
-/** The last `length` characters of text in pieces; costs what it returns. */
-function textFrom(pieces: readonly string[], length: number): string {
-  let first = pieces.length
-  let covered = 0
-  while (covered < length) covered += (pieces[--first] as string).length
-  return pieces
-    .slice(first)
-    .join('')
-    .slice(covered - length)
-}
-
-function textOfDelta(event: RunEvent): string | undefined {
-  switch (event.type) {
-    case 'text':
-    case 'reasoning':
-      return event.text
-    case 'tool-input':
-      return event.delta
-    case 'tool-progress':
-      return event.event && textOfDelta(event.event)
-    default:
-      return undefined
-  }
-}
-
-/**
- * How a delta stands to one that is growing: it `goes-on` with it; it `follows` it, since words and reasoning of one voice must
- * keep their order; or it has nothing to do with it, and may as well be read before or after.
- */
-function relate(growing: RunEvent, event: RunEvent): 'goes-on' | 'follows' | 'unrelated' {
-  const isVoice = event.type === 'text' || event.type === 'reasoning'
-  if (isVoice && (growing.type === 'text' || growing.type === 'reasoning'))
-    return growing.type === event.type ? 'goes-on' : 'follows'
-  if (event.type === 'tool-input' && growing.type === 'tool-input')
-    return growing.callId === event.callId ? 'goes-on' : 'unrelated'
-  if (event.type !== 'tool-progress' || growing.type !== 'tool-progress') return 'unrelated'
-  const inside = growing.callId === event.callId && growing.event && event.event
-  return inside ? relate(growing.event, event.event as RunEvent) : 'unrelated'
-}
-
-function joinedEvent({ first, pieces }: Growing): RunEvent {
-  return withText(first, pieces.join(''))
-}
-
-function withText(event: Delta, text: string): RunEvent {
-  switch (event.type) {
-    case 'text':
-    case 'reasoning':
-      return { type: event.type, text }
-    case 'tool-input':
-      return { type: 'tool-input', callId: event.callId, delta: text }
-    case 'tool-progress':
-      return { type: 'tool-progress', callId: event.callId, event: withText(event.event as Delta, text) }
-  }
+function ending(): IteratorReturnResult<undefined> {
+  return { done: true, value: undefined }
 }

@@ -79,7 +79,7 @@ export function generate({
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,
       )
-    const iterator = stream[Symbol.asyncIterator]()
+    const iterator = (stream.batches?.() ?? stream)[Symbol.asyncIterator]()
     try {
       await hear(iterator)
     } finally {
@@ -88,27 +88,35 @@ export function generate({
     }
   }
 
-  async function hear(iterator: AsyncIterator<ModelEvent>) {
-    for (let events = 1; ; events++) {
-      const { done, value: event } = await iterator.next()
+  async function hear(iterator: AsyncIterator<ModelEvent | readonly ModelEvent[]>) {
+    let count = 0
+    while (!over) {
+      const { done, value } = await iterator.next()
       if (over) return
       if (done) {
         const message = `the stream of '${model.id}' ended without its terminal event`
         return finish({ error: failure('stream_error', message) })
       }
-      if (typeof event !== 'object' || event === null)
-        throw new TypeError(`the model '${model.id}' sent ${event} for an event`)
       latestAt = clock.now()
       if (firstAt === undefined) {
         firstAt = latestAt
         cancelTimer()
         watch(idleMs)
       }
-      if (event.type === 'done') return finish({ done: event })
-      onEvent(event)
-      // A model that never waits for anything would keep timers and sockets from their turn, and so from being cancelled.
-      if (events % eventsPerTurn === 0) await clock.turn()
+      const events = Array.isArray(value) ? value : [value]
+      for (let at = 0; at < events.length && !over; at++) {
+        take(events[at])
+        // A model that never waits for anything would keep timers and sockets from their turn, and so from being cancelled.
+        if (++count % eventsPerTurn === 0) await clock.turn()
+      }
     }
+  }
+
+  function take(event: ModelEvent) {
+    if (typeof event !== 'object' || event === null)
+      throw new TypeError(`the model '${model.id}' sent ${event} for an event`)
+    if (event.type === 'done') finish({ done: event })
+    else onEvent(event)
   }
 
   watch(firstEventMs)

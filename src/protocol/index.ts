@@ -59,7 +59,15 @@ export type {
   UserPart,
 } from './messages.ts'
 export { PROTOCOL_VERSION, textOf, toolCallsOf } from './messages.ts'
-export type { Model, ModelCapabilities, ModelRequest, ModelSettings, ToolChoice, ToolSpec } from './model.ts'
+export type {
+  Model,
+  ModelCapabilities,
+  ModelRequest,
+  ModelSettings,
+  ModelStream,
+  ToolChoice,
+  ToolSpec,
+} from './model.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
   aFunction,

@@ -49,6 +49,15 @@ export interface ModelCapabilities {
   readonly structuredOutput: boolean
 }
 
+/** The events of one generation. */
+export interface ModelStream extends AsyncIterable<ModelEvent> {
+  /**
+   * The same events, in the lists in which they arrived: one wait for a read of a socket, not one for each event. An agent
+   * reads these where they are offered. A list is never empty.
+   */
+  batches?(): AsyncIterable<readonly ModelEvent[]>
+}
+
 /**
  * What a provider implements.
  *
@@ -65,5 +74,5 @@ export interface Model {
   readonly capabilities: ModelCapabilities
   /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
   readonly models?: readonly Model[]
-  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>
+  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): ModelStream
 }

@@ -1,6 +1,7 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
 import { addUsage, isObject, noUsage, parseArguments, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
@@ -41,6 +42,7 @@ export function anthropicReader(
   const order: Block[] = []
   const metadata: Record<string, JsonValue> = {}
   const usage = messageUsage()
+  const pattern = framePattern()
   let stopReason: string | undefined
   /** A call with no input at all: either its tool takes none, or it was cut off. What comes next tells. */
   let emptyCall: Block | undefined
@@ -53,15 +55,15 @@ export function anthropicReader(
 
   function readEvent(event: Fields) {
     switch (event.type) {
+      case 'content_block_delta':
+        if (isObject(event.delta)) readDelta(indexOf(event), event.delta)
+        return
       case 'message_start':
         // Some send it twice.
         if (isObject(event.message)) readMessage(event.message)
         return
       case 'content_block_start':
         if (isObject(event.content_block)) start(indexOf(event), event.content_block)
-        return
-      case 'content_block_delta':
-        if (isObject(event.delta)) readDelta(indexOf(event), event.delta)
         return
       case 'content_block_stop':
         return stop(indexOf(event))
@@ -128,6 +130,18 @@ export function anthropicReader(
         if (block.type === 'tool_use')
           events.push({ type: 'tool-input', callId: idOf(block.start), delta: delta.partial_json })
     }
+  }
+
+  function learn(data: string, index: number, delta: Fields) {
+    const key = deltas.get(String(delta.type))
+    const value = key && delta[key]
+    if (!key || typeof value !== 'string') return
+    const again = { ...delta }
+    const tell = (text: string) => {
+      again[key] = text
+      readDelta(index, again)
+    }
+    pattern.learn({ data, key, value, tell })
   }
 
   function say(block: Block, text: string) {
@@ -247,11 +261,13 @@ export function anthropicReader(
 
   return {
     read(data, event) {
-      if (data === '') return
+      if (data === '' || pattern.read(data)) return
       const value = parseFrame(data, provider)
       if (!isObject(value)) return
       // Where the data does not say what it is, the event's name does.
       readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
+      if (value.type === 'content_block_delta' && isObject(value.delta))
+        learn(data, indexOf(value), value.delta)
     },
     end() {
       // `message_stop` alone is the end.
@@ -264,6 +280,13 @@ export function anthropicReader(
     },
   }
 }
+
+/** Where each kind of delta has what it adds. */
+const deltas: ReadonlyMap<string, string> = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['input_json_delta', 'partial_json'],
+])
 
 const finishes: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],

@@ -1,6 +1,7 @@
 import type { FinishReason, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
 import { isObject, MillraceError } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import type { Fragment } from './call-joiner.ts'
@@ -23,6 +24,7 @@ export function chatReader(
   { provider, tools, secrets = [] }: ChatReaderOptions,
 ): WireReader {
   const calls = callJoiner(events, { provider, tools })
+  const pattern = framePattern()
   let finish: FinishReason | undefined
   let rawFinish: string | undefined
   let refused = false
@@ -47,8 +49,8 @@ export function chatReader(
     readUsageOf(chunk)
     if (!Array.isArray(chunk.choices)) return
     // With several choices, only the first is ours. Azure's prompt filter and the usage come in a chunk without any.
-    const choice = chunk.choices.find((one: unknown) => isObject(one) && (one.index ?? 0) === 0)
-    if (choice) readChoice(choice)
+    for (const choice of chunk.choices)
+      if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice)
   }
 
   /** Groq has it in `x_groq`, Moonshot inside the choice. */
@@ -80,6 +82,7 @@ export function chatReader(
       refused = true
       say(delta.refusal)
     }
+    if (!delta.tool_calls && !delta.function_call) return
     const fragments = fragmentsOf(delta)
     if (fragments.length === 0) return
     endReasoning()
@@ -89,10 +92,9 @@ export function chatReader(
   function readReasoning(delta: Fields) {
     if (Array.isArray(delta.reasoning_details)) mergeDetails(details, delta.reasoning_details)
     // DeepSeek, xAI, Alibaba, Moonshot, vLLM of old; then Groq, OpenRouter, Ollama, vLLM. Some send both, with the same words.
-    for (const field of ['reasoning_content', 'reasoning']) {
-      const text = delta[field]
-      if (typeof text === 'string' && text !== '') return think(text, field)
-    }
+    const { reasoning_content: older, reasoning } = delta
+    if (typeof older === 'string' && older !== '') return think(older, 'reasoning_content')
+    if (typeof reasoning === 'string' && reasoning !== '') return think(reasoning, 'reasoning')
     // MiniMax shows it nowhere else.
     if (Array.isArray(delta.reasoning_details))
       for (const { text, summary } of delta.reasoning_details.filter(isObject))
@@ -135,6 +137,17 @@ export function chatReader(
     details = []
   }
 
+  /** Of a chunk that told one thing. */
+  function learn(data: string, { obfuscation }: Fields) {
+    const told = events.at(-1)
+    const padding = ['obfuscation', obfuscation] as const
+    const field = reasoningField
+    if (told?.type === 'text')
+      pattern.learn({ data, key: 'content', value: told.text, padding, tell: (text) => say(text) })
+    if (told?.type === 'reasoning' && field !== undefined)
+      pattern.learn({ data, key: field, value: told.text, padding, tell: (text) => think(text, field) })
+  }
+
   function end(reason: string) {
     if (brokenOff.has(reason))
       throw failureOf({
@@ -171,12 +184,16 @@ export function chatReader(
 
   return {
     read(data, event) {
+      if (event === '' && pattern.read(data)) return
       const text = data.trim()
       if (text === '[DONE]') return finishUp()
       if (text === '') return
       if (event === 'error') throw failureOf({ provider, body: text, secrets })
       const chunk = parseFrame(text, provider)
-      if (isObject(chunk)) readChunk(chunk)
+      if (!isObject(chunk)) return
+      const before = events.length
+      readChunk(chunk)
+      if (events.length === before + 1 && finish === undefined && isPlain(chunk)) learn(data, chunk)
     },
     end() {
       // Not everybody says `[DONE]`, but without a reason it is not known to be all.
@@ -213,6 +230,13 @@ const finishes: ReadonlyMap<string, FinishReason> = new Map([
   ['model_length', 'length'],
   ['refusal', 'refusal'],
 ])
+
+/** One choice, and nothing in it that adds up: such a chunk is told by its words alone. */
+function isPlain({ choices }: Fields): boolean {
+  const [choice] = Array.isArray(choices) && choices.length === 1 ? choices : []
+  const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : undefined
+  return !!delta && !delta.tool_calls && !delta.function_call && !delta.reasoning_details
+}
 
 /** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */
 function isFailure(chunk: Fields): boolean {

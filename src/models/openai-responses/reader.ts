@@ -1,6 +1,7 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
 import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
@@ -38,6 +39,7 @@ export function responsesReader(
 ): WireReader {
   const items = new Map<number, Item>()
   const metadata: Record<string, JsonValue> = {}
+  const pattern = framePattern()
   let refused = false
   let called = false
   let over = false
@@ -51,6 +53,8 @@ export function responsesReader(
 
   function readEvent(event: Fields) {
     switch (event.type) {
+      case 'response.output_text.delta':
+        return say(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.created':
       case 'response.in_progress':
         return readMetadata(event.response)
@@ -60,8 +64,6 @@ export function responsesReader(
       case 'response.output_item.done':
         if (isObject(event.item)) finishItem(indexOf(event), event.item)
         return
-      case 'response.output_text.delta':
-        return say(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.output_text.done':
         return sayWhole(itemOf(event, 'message'), event.content_index, event.text)
       case 'response.refusal.delta':
@@ -303,13 +305,31 @@ export function responsesReader(
     return false
   }
 
+  function learn(data: string, event: Fields) {
+    const { delta: value, sequence_number: number, obfuscation } = event
+    if (typeof value !== 'string') return
+    const again = { ...event }
+    pattern.learn({
+      data,
+      key: 'delta',
+      value,
+      sequence: ['sequence_number', number],
+      padding: ['obfuscation', obfuscation],
+      tell(delta, sequence, repeated) {
+        if (isRepeated(repeated, sequence)) return
+        again.delta = delta
+        readEvent(again)
+      },
+    })
+  }
+
   function disorder(what: string): MillraceError {
     return streamError(`${provider} sent ${what}: the stream is not in order`)
   }
 
   return {
     read(data, event) {
-      if (data === '' || data === '[DONE]') return
+      if (data === '' || data === '[DONE]' || pattern.read(data)) return
       const value = parseFrame(data, provider)
       if (!isObject(value) || isRepeated(data, value.sequence_number)) return
       if (value.object === 'chat.completion.chunk')
@@ -321,6 +341,7 @@ export function responsesReader(
       if (value.type === undefined && isObject(value.error))
         throw failureOf({ provider, body: value, secrets })
       readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
+      if (typeof value.type === 'string' && value.type.endsWith('.delta')) learn(data, value)
     },
     end() {
       // `response.completed` and its kind alone are the end.

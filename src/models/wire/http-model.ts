@@ -20,8 +20,9 @@ import {
   someText,
 } from '../../protocol/index.ts'
 import { environment } from './environment.ts'
-import type { Fetch, HttpCall } from './http.ts'
+import type { HttpCall } from './http.ts'
 import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
+import type { Fetch } from './send.ts'
 
 /** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
 export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
@@ -120,7 +121,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
         headers,
         body,
         signal,
-        fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+        fetch: options.fetch,
         secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own), ...secretsInUrl(url)],
         keyName,
       }

@@ -2,9 +2,8 @@ import type { JsonObject } from '../../protocol/index.ts'
 import { invalidInput, isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from './failures.ts'
 import { isHarmless, withoutSecrets } from './secrets.ts'
-
-/** `fetch`, or something that behaves like it: through a proxy, with another agent, recorded, signed. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+import type { Fetch, HttpAnswer } from './send.ts'
+import { send } from './send.ts'
 
 export interface HttpCall {
   readonly provider: string
@@ -12,43 +11,39 @@ export interface HttpCall {
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject
   readonly signal: AbortSignal
-  readonly fetch: Fetch
+  /** Instead of what the platform has. */
+  readonly fetch: Fetch | undefined
   /** What must not stand in any error. */
   readonly secrets: readonly string[]
   readonly keyName: string | undefined
 }
 
 /** Sends a request and resolves when a stream of events has begun; whatever else comes back is thrown as our error. */
-export async function openStream(call: HttpCall): Promise<ReadableStream<Uint8Array>> {
-  const { url, headers, body, signal, fetch } = call
+export async function openStream(call: HttpCall): Promise<HttpAnswer> {
+  const { provider, url, body, signal, fetch, secrets, keyName } = call
   // A fetch of the caller's own may not look at the signal.
   if (signal.aborted) throw interrupted()
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...call.headers }
   const text = wellFormed(body)
-  let response: Response
-  try {
-    response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-      body: text,
-      signal,
-      // Followed to another host, it would take `x-api-key` and the conversation there.
-      redirect: 'manual',
-    })
-  } catch (thrown) {
+  const answer = await send({ url, headers, body: text, signal }, fetch).catch((thrown: unknown) => {
     throw unreachable(thrown, call)
+  })
+  try {
+    const { status } = answer
+    if (answer.isRedirect) throw redirected(answer, call)
+    if (answer.encoding) throw encoded(answer.encoding, call)
+    if (status < 200 || status > 299) {
+      const said = await beginningOf(answer)
+      throw failureOf({ provider, status, headers: answer.headers, body: said, secrets, keyName })
+    }
+    const type = answer.headers.get('content-type') ?? ''
+    // Some local servers leave the type out altogether.
+    if (type !== '' && !/^text\/event-stream\b/i.test(type)) throw await notAStream(answer, type, call)
+    return answer
+  } catch (thrown) {
+    answer.close()
+    throw thrown
   }
-  const { status } = response
-  // In browsers nothing more than this type is to be seen of it.
-  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) throw redirected(response, call)
-  if (!response.ok) {
-    const { provider, secrets, keyName } = call
-    const said = await beginningOf(response)
-    throw failureOf({ provider, status, headers: response.headers, body: said, secrets, keyName })
-  }
-  const type = response.headers.get('content-type') ?? ''
-  // Some local servers leave the type out altogether.
-  if (type !== '' && !/^text\/event-stream\b/i.test(type)) throw await notAStream(response, type, call)
-  return response.body ?? new Blob([]).stream()
 }
 
 /**
@@ -126,25 +121,33 @@ function innermost(thrown: unknown): { code: string; text: string } {
   return { code, text: text.startsWith(code) ? text.slice(code.length).trim() : text }
 }
 
-function redirected(response: Response, { provider, url }: HttpCall): MillraceError {
-  response.body?.cancel().catch(() => {})
-  const location = response.headers.get('location') ?? ''
+function redirected({ status, headers }: HttpAnswer, { provider, url }: HttpCall): MillraceError {
+  const location = headers.get('location') ?? ''
   const place = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : ''
   return new MillraceError({
     op: 'model.stream',
     code: 'llm_error',
-    message: `${provider} answered ${response.status || 'with a redirect'}: it sends us on${place}, where no key is taken: set the baseURL to where it really is`,
-    status: response.status || undefined,
+    message: `${provider} answered ${status || 'with a redirect'}: it sends us on${place}, where no key is taken: set the baseURL to where it really is`,
+    status: status || undefined,
   })
 }
 
-async function notAStream(response: Response, type: string, call: HttpCall): Promise<MillraceError> {
+/** It was asked not to; `fetch` undoes it. */
+function encoded(encoding: string, { provider }: HttpCall): MillraceError {
+  return new MillraceError({
+    op: 'model.stream',
+    code: 'llm_error',
+    message: `${provider} sent its answer compressed (${encoding.slice(0, 40)}), although it was asked not to: pass fetch: globalThis.fetch, which can read it`,
+  })
+}
+
+async function notAStream(answer: HttpAnswer, type: string, call: HttpCall): Promise<MillraceError> {
   const { provider, secrets, keyName, url } = call
-  const said = await beginningOf(response)
-  const answer = /^application\/(\S+\+)?json\b/i.test(type) ? kindOfJson(said) : 'other'
-  if (answer === 'failure')
-    return failureOf({ provider, body: said, headers: response.headers, secrets, keyName })
-  if (answer === 'whole')
+  const said = await beginningOf(answer)
+  const kind = /^application\/(\S+\+)?json\b/i.test(type) ? kindOfJson(said) : 'other'
+  if (kind === 'failure')
+    return failureOf({ provider, body: said, headers: answer.headers, secrets, keyName })
+  if (kind === 'whole')
     return new MillraceError({
       op: 'model.stream',
       code: 'streaming_not_supported',
@@ -156,7 +159,7 @@ async function notAStream(response: Response, type: string, call: HttpCall): Pro
     op: 'model.stream',
     code: 'llm_error',
     message: `${provider} answered 200 with ${withoutSecrets(type, secrets).slice(0, 100)} instead of a stream of events: check that the baseURL is right and that no proxy stands in between (${new URL(url).origin} sent: ${beginning})`,
-    status: response.status,
+    status: answer.status,
   })
 }
 
@@ -180,23 +183,21 @@ function kindOfJson(text: string): 'failure' | 'whole' | 'other' {
 const enough = 64 * 1024
 
 /** As much of a refusal as anybody will read, and no longer than it may take: a server that is broken may stall here too. */
-async function beginningOf(response: Response): Promise<string> {
-  const reader = response.body?.getReader()
-  if (!reader) return ''
+async function beginningOf(answer: HttpAnswer): Promise<string> {
   const decoder = new TextDecoder()
-  const timer = setTimeout(() => reader.cancel().catch(() => {}), 5000)
+  const timer = setTimeout(answer.close, 5000)
   let text = ''
   try {
     while (text.length < enough) {
-      const { done, value } = await reader.read()
-      if (done) break
-      text += decoder.decode(value, { stream: true })
+      const bytes = await answer.read()
+      if (!bytes) break
+      text += decoder.decode(bytes, { stream: true })
     }
   } catch {
     // What came before it broke is better than nothing.
   } finally {
     clearTimeout(timer)
-    reader.cancel().catch(() => {})
+    answer.close()
   }
   return text
 }

@@ -49,7 +49,8 @@ export function sseReader(
     }
     let start = 0
     for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
-      readLine(takeLine(rest.slice(start, end)))
+      if (pieces.length === 0) readLine(rest, start, end)
+      else readWhole(rest.slice(start, end))
       start = end + 1
     }
     if (start < rest.length) {
@@ -59,18 +60,24 @@ export function sseReader(
     }
   }
 
-  function takeLine(end: string): string {
-    if (pieces.length === 0) return end
+  /** A line that came in pieces. */
+  function readWhole(end: string) {
     const line = pieces.join('') + end
     pieces = []
     held = 0
-    return line
+    readLine(line, 0, line.length)
   }
 
-  function readLine(line: string) {
-    if (line === '') return dispatch()
-    // By far the most frequent line, and one that needs no search.
-    if (line.startsWith('data: ')) return addData(line.slice(6))
+  /** The line between two places of a text. It is not cut out first: of most lines only the value is wanted. */
+  function readLine(text: string, start: number, end: number) {
+    if (start === end) return dispatch()
+    // By far the most frequent lines, and ones that need no search.
+    if (text.startsWith('data: ', start)) return addData(text.slice(start + 6, end))
+    if (text.startsWith('event: ', start)) {
+      event = text.slice(start + 7, end)
+      return
+    }
+    const line = text.slice(start, end)
     const colon = line.indexOf(':')
     if (colon === 0) return
     const name = colon === -1 ? line : line.slice(0, colon)
@@ -85,7 +92,8 @@ export function sseReader(
   }
 
   function dispatch() {
-    const [told, name] = [data, event]
+    const told = data
+    const name = event
     data = undefined
     event = ''
     if (told !== undefined) onEvent(told, name)
@@ -106,7 +114,7 @@ export function sseReader(
     push: (bytes) => read(decoder.decode(bytes, { stream: true })),
     end() {
       read(decoder.decode())
-      if (pieces.length > 0) readLine(takeLine(''))
+      if (pieces.length > 0) readWhole('')
       dispatch()
     },
   }

@@ -3,10 +3,11 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
 import type { ModelEvent } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
-import type { Fetch, HttpCall } from './http.ts'
+import type { HttpCall } from './http.ts'
+import type { Fetch } from './send.ts'
 import type { WireReader } from './stream.ts'
 import { parseFrame, streamEvents } from './stream.ts'
-import { callTo, drain, httpServer, key } from './wire.test-kit.ts'
+import { callTo, drain, generator, httpServer, key, ways } from './wire.test-kit.ts'
 
 const text = (words: string): ModelEvent => ({ type: 'text', text: words })
 const done: ModelEvent = { type: 'done', finish: 'stop' }
@@ -35,7 +36,7 @@ function plainReader(events: ModelEvent[]): WireReader {
   }
 }
 
-const stream = (call: HttpCall) => streamEvents({ prepare: async () => call, open: plainReader })
+const stream = (call: HttpCall) => generator(streamEvents({ prepare: async () => call, open: plainReader }))
 
 const framed = (list: readonly string[]) => list.map((data) => `data: ${data}\n\n`).join('')
 const frames = (...list: string[]) => framed(list)
@@ -66,218 +67,229 @@ function pieces(...list: string[]): { fetch: Fetch; cancelled: ReturnType<typeof
   return { fetch, cancelled }
 }
 
-describe('a stream of events', () => {
-  test('ends with its terminal, and hangs up on a server that does not', async () => {
-    await using server = await sending(frames('a', 'b', 'END', 'too late'))
-    expect(await drain(stream(callTo(server.url)))).toStrictEqual({
-      events: [text('a'), text('b'), done],
-      error: undefined,
-    })
-    await server.hungUp
-  })
+describe.each(ways)('by %s', (_, usual) => {
+  const callBy = (url: string, over: Partial<HttpCall> = {}) => callTo(url, { fetch: usual, ...over })
 
-  test('that ends in good order without its terminal is not complete', async () => {
-    await using server = await sending(frames('a'), (response) => response.end())
-    const { events, error } = await drain(stream(callTo(server.url)))
-    expect(events).toStrictEqual([text('a')])
-    expect(error).toMatchObject({ code: 'stream_error', retryable: true })
-    expect(error?.message).toContain('without its terminal event')
-  })
-
-  test('that has nothing in it is not complete', async () => {
-    await using server = await sending('', (response) => response.end())
-    expect((await drain(stream(callTo(server.url)))).error).toMatchObject({ code: 'stream_error' })
-  })
-
-  test('that is reset has told what came before', async () => {
-    await using server = await sending(`${frames('a', 'b')}data: c`, (response) =>
-      response.socket?.resetAndDestroy(),
-    )
-    const { events, error } = await drain(stream(callTo(server.url)))
-    expect(error).toMatchObject({ code: 'stream_error', retryable: true })
-    expect(error?.message).toMatch(/^them: the stream broke off: /)
-    expect(events).not.toContainEqual(text('c'))
-  })
-
-  test('that is cut off within its length is broken off', async () => {
-    await using server = await httpServer((_, response) => {
-      response.writeHead(200, { ...sse, 'content-length': '1000' })
-      response.write(frames('a'), () => response.socket?.end())
-    })
-    const { events, error } = await drain(stream(callTo(server.url)))
-    expect(events).toStrictEqual([text('a')])
-    expect(error).toMatchObject({ code: 'stream_error', retryable: true })
-  })
-
-  test('may end, or break, where the wire allows it', async () => {
-    const good = { events: [text('a'), done], error: undefined }
-    await using ending = await sending(frames('a', 'FIN'), (response) => response.end())
-    expect(await drain(stream(callTo(ending.url)))).toStrictEqual(good)
-    await using cutting = await httpServer((_, response) => {
-      response.writeHead(200, { ...sse, 'content-length': '1000' })
-      response.write(frames('a', 'FIN'), () => response.socket?.end())
-    })
-    expect(await drain(stream(callTo(cutting.url)))).toStrictEqual(good)
-  })
-
-  test('tells the last event even if the blank line after it is missing', async () => {
-    await using server = await sending(`${frames('a')}data: END`, (response) => response.end())
-    expect(await drain(stream(callTo(server.url)))).toStrictEqual({
-      events: [text('a'), done],
-      error: undefined,
-    })
-  })
-
-  test.each([
-    ['a failure of the provider', 'BAD', { code: 'overloaded', message: 'busy' }],
-    ['a fault of the reader', 'TYPO', { code: 'stream_error', message: 'them: the stream broke off: a bug' }],
-  ])(
-    'with %s tells what was before it and not what is after it, however it is split',
-    async (_, bad, failure) => {
-      const whole = frames('a', 'b', bad, 'c', 'END')
-      for (const list of [[whole], whole.split(/(?<=\n\n)/), [...whole]]) {
-        const { fetch, cancelled } = pieces(...list)
-        const { events, error } = await drain(stream(callTo('https://host.test', { fetch })))
-        expect(events).toStrictEqual([text('a'), text('b')])
-        expect(error).toMatchObject(failure)
-        expect(cancelled).toHaveBeenCalled()
-      }
-    },
-  )
-
-  test('with an event that is too long is given up for good', async () => {
-    const { fetch } = pieces(frames('a'), `data: ${'x'.repeat(65 * 1024 * 1024)}`)
-    const { events, error } = await drain(stream(callTo('https://host.test', { fetch })))
-    expect(events).toStrictEqual([text('a')])
-    expect(error).toMatchObject({ code: 'stream_error', retryable: false })
-  })
-
-  test('may bring any number of events at once', async () => {
-    const many = Array.from({ length: 200_000 }, (_, at) => String(at))
-    const { fetch } = pieces(framed([...many, 'END']))
-    const { events } = await drain(stream(callTo('https://host.test', { fetch })))
-    expect(events).toHaveLength(200_001)
-  })
-
-  test('shows no key that broke it off', async () => {
-    const fetch: Fetch = async () =>
-      new Response(new ReadableStream({ start: (controller) => controller.error(new Error(`no ${key}`)) }), {
-        headers: sse,
+  describe('a stream of events', () => {
+    test('ends with its terminal, and hangs up on a server that does not', async () => {
+      await using server = await sending(frames('a', 'b', 'END', 'too late'))
+      expect(await drain(stream(callBy(server.url)))).toStrictEqual({
+        events: [text('a'), text('b'), done],
+        error: undefined,
       })
-    const { error } = await drain(stream(callTo('https://host.test', { fetch })))
-    expect(error?.message).toBe('them: the stream broke off: no [key]')
-  })
-})
+      await server.hungUp
+    })
 
-describe('whoever stops reading', () => {
-  test('closes the socket and leaves nothing on the signal', async () => {
-    await using server = await sending(frames('a', 'b'))
-    const { signal } = new AbortController()
-    for await (const event of stream(callTo(server.url, { signal }))) {
-      expect(event).toStrictEqual(text('a'))
-      break
-    }
-    await server.hungUp
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    test('that ends in good order without its terminal is not complete', async () => {
+      await using server = await sending(frames('a'), (response) => response.end())
+      const { events, error } = await drain(stream(callBy(server.url)))
+      expect(events).toStrictEqual([text('a')])
+      expect(error).toMatchObject({ code: 'stream_error', retryable: true })
+      expect(error?.message).toContain('without its terminal event')
+    })
+
+    test('that has nothing in it is not complete', async () => {
+      await using server = await sending('', (response) => response.end())
+      expect((await drain(stream(callBy(server.url)))).error).toMatchObject({ code: 'stream_error' })
+    })
+
+    test('that is reset has told what came before', async () => {
+      await using server = await sending(`${frames('a', 'b')}data: c`, (response) =>
+        response.socket?.resetAndDestroy(),
+      )
+      const { events, error } = await drain(stream(callBy(server.url)))
+      expect(error).toMatchObject({ code: 'stream_error', retryable: true })
+      expect(error?.message).toMatch(/^them: the stream broke off: /)
+      expect(events).not.toContainEqual(text('c'))
+    })
+
+    test('that is cut off within its length is broken off', async () => {
+      await using server = await httpServer((_, response) => {
+        response.writeHead(200, { ...sse, 'content-length': '1000' })
+        response.write(frames('a'), () => response.socket?.end())
+      })
+      const { events, error } = await drain(stream(callBy(server.url)))
+      expect(events).toStrictEqual([text('a')])
+      expect(error).toMatchObject({ code: 'stream_error', retryable: true })
+    })
+
+    test('may end, or break, where the wire allows it', async () => {
+      const good = { events: [text('a'), done], error: undefined }
+      await using ending = await sending(frames('a', 'FIN'), (response) => response.end())
+      expect(await drain(stream(callBy(ending.url)))).toStrictEqual(good)
+      await using cutting = await httpServer((_, response) => {
+        response.writeHead(200, { ...sse, 'content-length': '1000' })
+        response.write(frames('a', 'FIN'), () => response.socket?.end())
+      })
+      expect(await drain(stream(callBy(cutting.url)))).toStrictEqual(good)
+    })
+
+    test('tells the last event even if the blank line after it is missing', async () => {
+      await using server = await sending(`${frames('a')}data: END`, (response) => response.end())
+      expect(await drain(stream(callBy(server.url)))).toStrictEqual({
+        events: [text('a'), done],
+        error: undefined,
+      })
+    })
+
+    test.each([
+      ['a failure of the provider', 'BAD', { code: 'overloaded', message: 'busy' }],
+      [
+        'a fault of the reader',
+        'TYPO',
+        { code: 'stream_error', message: 'them: the stream broke off: a bug' },
+      ],
+    ])(
+      'with %s tells what was before it and not what is after it, however it is split',
+      async (_, bad, failure) => {
+        const whole = frames('a', 'b', bad, 'c', 'END')
+        for (const list of [[whole], whole.split(/(?<=\n\n)/), [...whole]]) {
+          const { fetch, cancelled } = pieces(...list)
+          const { events, error } = await drain(stream(callBy('https://host.test', { fetch })))
+          expect(events).toStrictEqual([text('a'), text('b')])
+          expect(error).toMatchObject(failure)
+          expect(cancelled).toHaveBeenCalled()
+        }
+      },
+    )
+
+    test('with an event that is too long is given up for good', async () => {
+      const { fetch } = pieces(frames('a'), `data: ${'x'.repeat(65 * 1024 * 1024)}`)
+      const { events, error } = await drain(stream(callBy('https://host.test', { fetch })))
+      expect(events).toStrictEqual([text('a')])
+      expect(error).toMatchObject({ code: 'stream_error', retryable: false })
+    })
+
+    test('may bring any number of events at once', async () => {
+      const many = Array.from({ length: 200_000 }, (_, at) => String(at))
+      const { fetch } = pieces(framed([...many, 'END']))
+      const { events } = await drain(stream(callBy('https://host.test', { fetch })))
+      expect(events).toHaveLength(200_001)
+    })
+
+    test('shows no key that broke it off', async () => {
+      const fetch: Fetch = async () =>
+        new Response(
+          new ReadableStream({ start: (controller) => controller.error(new Error(`no ${key}`)) }),
+          {
+            headers: sse,
+          },
+        )
+      const { error } = await drain(stream(callBy('https://host.test', { fetch })))
+      expect(error?.message).toBe('them: the stream broke off: no [key]')
+    })
   })
 
-  test('by throwing does so too', async () => {
-    await using server = await sending(frames('a'))
-    const reading = async () => {
-      for await (const _ of stream(callTo(server.url))) throw new Error('mine')
-    }
-    await expect(reading()).rejects.toThrow('mine')
-    await server.hungUp
+  describe('whoever stops reading', () => {
+    test('closes the socket and leaves nothing on the signal', async () => {
+      await using server = await sending(frames('a', 'b'))
+      const { signal } = new AbortController()
+      for await (const event of stream(callBy(server.url, { signal }))) {
+        expect(event).toStrictEqual(text('a'))
+        break
+      }
+      await server.hungUp
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    })
+
+    test('by throwing does so too', async () => {
+      await using server = await sending(frames('a'))
+      const reading = async () => {
+        for await (const _ of stream(callBy(server.url))) throw new Error('mine')
+      }
+      await expect(reading()).rejects.toThrow('mine')
+      await server.hungUp
+    })
+
+    test('before the first event has not sent anything', async () => {
+      const prepare = vi.fn()
+      await generator(streamEvents({ prepare, open: plainReader })).return()
+      expect(prepare).not.toHaveBeenCalled()
+    })
   })
 
-  test('before the first event has not sent anything', async () => {
-    const prepare = vi.fn()
-    await streamEvents({ prepare, open: plainReader }).return()
-    expect(prepare).not.toHaveBeenCalled()
-  })
-})
-
-describe('an abort', () => {
-  test('in the middle ends the stream, closes the socket and leaves nothing on the signal', async () => {
-    await using server = await sending(frames('a'))
-    const controller = new AbortController()
-    const iterator = stream(callTo(server.url, { signal: controller.signal }))
-    expect((await iterator.next()).value).toStrictEqual(text('a'))
-    const rest = drain(iterator)
-    controller.abort()
-    const { events, error } = await rest
-    expect(events).toStrictEqual([])
-    expect(error).toMatchObject({ code: 'stream_interrupted', retryable: false })
-    await server.hungUp
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
-  })
-
-  test('after the end leaves nothing on the signal either', async () => {
-    await using server = await sending(frames('a', 'END'), (response) => response.end())
-    const { signal } = new AbortController()
-    await drain(stream(callTo(server.url, { signal })))
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-  })
-
-  test('in the middle is heard for a fetch that does not listen', async () => {
-    const controller = new AbortController()
-    const { fetch, cancelled } = pieces(frames('a'))
-    const iterator = stream(callTo('https://host.test', { fetch, signal: controller.signal }))
-    await iterator.next()
-    const rest = drain(iterator)
-    controller.abort()
-    expect((await rest).error).toMatchObject({ code: 'stream_interrupted' })
-    expect(cancelled).toHaveBeenCalledOnce()
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
-  })
-
-  test.each([
-    ['says nothing', []],
-    ['is whole', [frames('a', 'END')]],
-  ])('while such a fetch waits for an answer that %s is heard when that comes', async (_, list) => {
-    const controller = new AbortController()
-    const { fetch, cancelled } = pieces(...list)
-    const late: Fetch = async (url, init) => {
-      const response = await fetch(url, init)
+  describe('an abort', () => {
+    test('in the middle ends the stream, closes the socket and leaves nothing on the signal', async () => {
+      await using server = await sending(frames('a'))
+      const controller = new AbortController()
+      const iterator = stream(callBy(server.url, { signal: controller.signal }))
+      expect((await iterator.next()).value).toStrictEqual(text('a'))
+      const rest = drain(iterator)
       controller.abort()
-      return response
-    }
-    const call = callTo('https://host.test', { fetch: late, signal: controller.signal })
-    const { events, error } = await drain(stream(call))
-    expect(events).toStrictEqual([])
-    expect(error).toMatchObject({ code: 'stream_interrupted' })
-    expect(cancelled).toHaveBeenCalledOnce()
-  })
-})
+      const { events, error } = await rest
+      expect(events).toStrictEqual([])
+      expect(error).toMatchObject({ code: 'stream_interrupted', retryable: false })
+      await server.hungUp
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+    })
 
-describe('an answer that goes on', () => {
-  test('is asked for again, prepared anew, and told as one', async () => {
-    const bodies = [frames('a', 'END'), frames('b', 'END')]
-    const prepared: number[] = []
-    const fetch: Fetch = async () => new Response(bodies.shift() ?? null, { headers: sse })
-    const { events, error } = await drain(
-      streamEvents({
-        async prepare() {
-          prepared.push(prepared.length)
-          return callTo('https://host.test', { fetch })
-        },
-        open: plainReader,
-        goesOn: () => bodies.length > 0,
+    test('after the end leaves nothing on the signal either', async () => {
+      await using server = await sending(frames('a', 'END'), (response) => response.end())
+      const { signal } = new AbortController()
+      await drain(stream(callBy(server.url, { signal })))
+      await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(0))
+    })
+
+    test('in the middle is heard for a fetch that does not listen', async () => {
+      const controller = new AbortController()
+      const { fetch, cancelled } = pieces(frames('a'))
+      const iterator = stream(callBy('https://host.test', { fetch, signal: controller.signal }))
+      await iterator.next()
+      const rest = drain(iterator)
+      controller.abort()
+      expect((await rest).error).toMatchObject({ code: 'stream_interrupted' })
+      expect(cancelled).toHaveBeenCalledOnce()
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+    })
+
+    test.each([
+      ['says nothing', []],
+      ['is whole', [frames('a', 'END')]],
+    ])('while such a fetch waits for an answer that %s is heard when that comes', async (_, list) => {
+      const controller = new AbortController()
+      const { fetch, cancelled } = pieces(...list)
+      const late: Fetch = async (url, init) => {
+        const response = await fetch(url, init)
+        controller.abort()
+        return response
+      }
+      const call = callBy('https://host.test', { fetch: late, signal: controller.signal })
+      const { events, error } = await drain(stream(call))
+      expect(events).toStrictEqual([])
+      expect(error).toMatchObject({ code: 'stream_interrupted' })
+      expect(cancelled).toHaveBeenCalledOnce()
+    })
+  })
+
+  describe('an answer that goes on', () => {
+    test('is asked for again, prepared anew, and told as one', async () => {
+      const bodies = [frames('a', 'END'), frames('b', 'END')]
+      const prepared: number[] = []
+      const fetch: Fetch = async () => new Response(bodies.shift() ?? null, { headers: sse })
+      const { events, error } = await drain(
+        streamEvents({
+          async prepare() {
+            prepared.push(prepared.length)
+            return callBy('https://host.test', { fetch })
+          },
+          open: plainReader,
+          goesOn: () => bodies.length > 0,
+        }),
+      )
+      expect(prepared).toStrictEqual([0, 1])
+      expect(events).toStrictEqual([text('a'), done, text('b'), done])
+      expect(error).toBeUndefined()
+    })
+  })
+
+  test('an event that is no JSON is a broken stream, told without the event itself', () => {
+    expect(parseFrame('{"a":1}', 'them')).toStrictEqual({ a: 1 })
+    expect(() => parseFrame('{"a":', 'them')).toThrow(
+      expect.objectContaining({
+        code: 'stream_error',
+        retryable: true,
+        message: expect.stringContaining('not valid JSON'),
       }),
     )
-    expect(prepared).toStrictEqual([0, 1])
-    expect(events).toStrictEqual([text('a'), done, text('b'), done])
-    expect(error).toBeUndefined()
   })
-})
-
-test('an event that is no JSON is a broken stream, told without the event itself', () => {
-  expect(parseFrame('{"a":1}', 'them')).toStrictEqual({ a: 1 })
-  expect(() => parseFrame('{"a":', 'them')).toThrow(
-    expect.objectContaining({
-      code: 'stream_error',
-      retryable: true,
-      message: expect.stringContaining('not valid JSON'),
-    }),
-  )
 })

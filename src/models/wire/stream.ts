@@ -1,6 +1,7 @@
-import type { MillraceError, ModelEvent } from '../../protocol/index.ts'
+import type { MillraceError, ModelEvent, ModelStream } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { broken, openStream } from './http.ts'
+import type { HttpAnswer } from './send.ts'
 import { sseReader } from './sse.ts'
 import { cutOff, streamError } from './stream-error.ts'
 
@@ -28,31 +29,27 @@ export interface Exchange {
  * Sends a request and tells what the answer says. One read of the socket costs one wait, however many events it brings. What was
  * understood before a failure is told before it is thrown: where the bytes were split makes no difference.
  */
-export async function* streamEvents({
-  prepare,
-  open,
-  goesOn,
-}: Exchange): AsyncGenerator<ModelEvent, void, undefined> {
+export function streamEvents(exchange: Exchange): ModelStream {
+  return {
+    batches: () => batches(exchange),
+    async *[Symbol.asyncIterator]() {
+      for await (const events of batches(exchange)) for (const event of events) yield event
+    },
+  }
+}
+
+async function* batches({ prepare, open, goesOn }: Exchange): AsyncGenerator<ModelEvent[], void, undefined> {
   do {
-    const asked = await prepare()
-    // Node's fetch leaves its listener on a signal until it is collected, and a signal may live for many requests.
-    const own = new AbortController()
-    const abort = () => own.abort(asked.signal.reason)
-    asked.signal.addEventListener('abort', abort)
-    if (asked.signal.aborted) abort()
-    let answer: Answer | undefined
+    const answer = await openAnswer(await prepare(), open)
+    const { events, wire } = answer
     try {
-      answer = await openAnswer({ ...asked, signal: own.signal }, open)
-      const { events, wire } = answer
       while (!wire.over) {
         const failure = await answer.readOnce()
-        for (let at = 0; at < events.length; at++) yield events[at] as ModelEvent
-        events.length = 0
+        if (events.length > 0) yield events.splice(0)
         if (failure && !wire.over) throw failure
       }
     } finally {
-      asked.signal.removeEventListener('abort', abort)
-      answer?.close()
+      answer.close()
     }
   } while (goesOn?.())
 }
@@ -68,11 +65,7 @@ interface Answer {
 }
 
 async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answer> {
-  const body = (await openStream(call)).getReader()
-  const cancel = () => void body.cancel().catch(() => {})
-  // A fetch of the caller's own may not have heard of the signal.
-  call.signal.addEventListener('abort', cancel)
-  if (call.signal.aborted) cancel()
+  const body = await openStream(call)
   const events: ModelEvent[] = []
   const wire = open(events, call)
   const sse = sseReader((data, event) => {
@@ -81,11 +74,11 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
   return {
     wire,
     events,
-    close: () => (wire.over && !call.signal.aborted ? void readToTheEnd(body) : cancel()),
+    close: () => (wire.over && !call.signal.aborted ? void readToTheEnd(body) : body.close()),
     async readOnce() {
-      let chunk: ReadableStreamReadResult<Uint8Array>
+      let bytes: Uint8Array | undefined
       try {
-        chunk = await body.read()
+        bytes = await body.read()
       } catch (thrown) {
         // An answer that had come to its end loses nothing with the connection.
         wire.end()
@@ -94,13 +87,13 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
       // Cancelled here, it ends as if in good order.
       if (call.signal.aborted) return broken(undefined, call)
       try {
-        if (!chunk.done) {
-          sse.push(chunk.value)
+        if (bytes) {
+          sse.push(bytes)
           return undefined
         }
         sse.end()
       } catch (thrown) {
-        if (chunk.done) wire.end()
+        if (!bytes) wire.end()
         return broken(thrown, call)
       }
       wire.end()
@@ -113,17 +106,16 @@ async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answe
  * A connection that is read to its end can be used again; one that is cancelled a moment before it cannot. The end follows the
  * terminal event at once, or else the provider keeps the socket open.
  */
-async function readToTheEnd(body: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const cancel = () => body.cancel().catch(() => {})
-  const timer = setTimeout(cancel, 100)
+async function readToTheEnd(body: HttpAnswer): Promise<void> {
+  const timer = setTimeout(body.close, 100)
   try {
     // Not for ever: a body that always has more would let no timer fire.
-    for (let reads = 0; reads < 16; reads++) if ((await body.read()).done) break
+    for (let reads = 0; reads < 16; reads++) if (!(await body.read())) break
   } catch {
     // Broken or cancelled: it is over either way.
   } finally {
     clearTimeout(timer)
-    cancel()
+    body.close()
   }
 }
 

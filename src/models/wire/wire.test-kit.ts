@@ -5,9 +5,10 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
-import type { ModelEvent } from '../../protocol/index.ts'
+import type { ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
+import type { Fetch, HttpAnswer } from './send.ts'
 
 interface Seen {
   readonly method: string | undefined
@@ -89,11 +90,27 @@ export function callTo(url: string, over: Partial<HttpCall> = {}): HttpCall {
     headers: { authorization: `Bearer ${key}` },
     body: { hello: 'there' },
     signal: new AbortController().signal,
-    fetch: globalThis.fetch,
+    fetch: undefined,
     secrets: [key],
     keyName: 'THEIR_KEY',
     ...over,
   }
+}
+
+/** The two ways to a server. What holds for one holds for the other. */
+export const ways: readonly [name: string, fetch: Fetch | undefined][] = [
+  ['fetch', (...request) => globalThis.fetch(...request)],
+  ["Node's dispatcher", undefined],
+]
+
+/** All of a body. */
+export async function textOf(answer: HttpAnswer): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for (let bytes = await answer.read(); bytes; bytes = await answer.read())
+    text += decoder.decode(bytes, { stream: true })
+  answer.close()
+  return text
 }
 
 /** The error with which something fails, after a look whether it is ours and shows no key. */
@@ -123,4 +140,8 @@ export async function drain(stream: AsyncIterable<ModelEvent>) {
     () => failureFrom(ended),
   )
   return { events, error }
+}
+
+export function generator(stream: ModelStream): AsyncGenerator<ModelEvent, void, undefined> {
+  return stream[Symbol.asyncIterator]() as AsyncGenerator<ModelEvent, void, undefined>
 }

@@ -1,0 +1,179 @@
+import type { HeaderLookup } from './retry-after.ts'
+import type { HttpAnswer, HttpRequest } from './send.ts'
+
+/**
+ * What Node's `fetch` itself sends its requests with. It stands in the open so that the `undici` of npm can set another for a
+ * proxy, and its name carries the version of the interface below: https://github.com/nodejs/undici/blob/main/lib/global.js
+ */
+const place = Symbol.for('undici.globalDispatcher.1')
+
+interface Dispatcher {
+  dispatch(
+    request: {
+      origin: string
+      path: string
+      method: string
+      headers: Readonly<Record<string, string>>
+      body: string
+      /** 0 is for ever: an agent has limits of its own. */
+      headersTimeout: number
+      bodyTimeout: number
+    },
+    handler: {
+      onConnect(abort: (reason?: Error) => void): void
+      /** Names and values by turns. Also called for what goes before the answer, such as 103. */
+      onHeaders(status: number, headers: readonly (Uint8Array | string)[], resume: () => void): boolean
+      /** False if no more is wanted until `resume` is called. */
+      onData(chunk: Uint8Array): boolean
+      onComplete(): void
+      onError(error: Error): void
+    },
+  ): boolean
+}
+
+/** Nothing outside Node; and nothing where somebody has put another `fetch` in place, who wants to see every request. */
+export function nodesDispatcher(): Dispatcher | undefined {
+  if (!isNodesOwn(globalThis.fetch)) return undefined
+  // Looking at it is what makes Node load all this.
+  void globalThis.Response
+  const dispatcher = (globalThis as { [place]?: Partial<Dispatcher> })[place]
+  return typeof dispatcher?.dispatch === 'function' ? (dispatcher as Dispatcher) : undefined
+}
+
+let known: { readonly fetch: unknown; readonly own: boolean } | undefined
+
+function isNodesOwn(fetch: unknown): boolean {
+  if (known?.fetch !== fetch) {
+    const own =
+      typeof fetch === 'function' &&
+      Function.prototype.toString.call(fetch).includes("require('internal/deps/undici/undici')")
+    known = { fetch, own }
+  }
+  return known?.own === true
+}
+
+/** A reader that does not come for this many bytes gets no more for the time being. */
+const plenty = 64 * 1024
+
+export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Promise<HttpAnswer> {
+  const { url, headers, body, signal } = request
+  const { origin, pathname, search } = new URL(url)
+  const answer = Promise.withResolvers<HttpAnswer>()
+  let chunks: Uint8Array[] = []
+  let held = 0
+  let paused = false
+  let resume = () => {}
+  let stop: (reason?: Error) => void = () => {}
+  let end: { readonly error?: unknown } | undefined
+  /** Wakes whoever waits for bytes, or for the end. */
+  let wake = () => {}
+
+  function finish(error?: unknown) {
+    if (end) return
+    end = { error }
+    signal.removeEventListener('abort', close)
+    if (error) answer.reject(error)
+    wake()
+  }
+
+  function close() {
+    if (end) return
+    chunks = []
+    finish()
+    const reason = new Error('the answer is not wanted any more')
+    answer.reject(reason)
+    stop(reason)
+  }
+
+  async function read(): Promise<Uint8Array | undefined> {
+    if (chunks.length === 0 && !end)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    if (chunks.length > 0) {
+      const bytes = joined(chunks, held)
+      chunks = []
+      held = 0
+      if (paused) {
+        paused = false
+        resume()
+      }
+      return bytes
+    }
+    if (end?.error) throw end.error
+    return undefined
+  }
+
+  signal.addEventListener('abort', close)
+  if (signal.aborted) close()
+  else
+    dispatcher.dispatch(
+      {
+        origin,
+        path: `${pathname}${search}`,
+        method: 'POST',
+        headers: { 'user-agent': 'millrace', 'accept-encoding': 'identity', ...headers },
+        body,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      {
+        onConnect(abort) {
+          stop = abort
+          if (end) abort()
+        },
+        onHeaders(status, raw, resumeBody) {
+          if (status < 200) return true
+          resume = resumeBody
+          const found = lookup(raw)
+          const encoding = found.get('content-encoding')
+          answer.resolve({
+            status,
+            headers: found,
+            isRedirect: status >= 300 && status < 400,
+            ...(encoding && encoding !== 'identity' && { encoding }),
+            read,
+            close,
+          })
+          return true
+        },
+        onData(chunk) {
+          if (end) return true
+          chunks.push(chunk)
+          held += chunk.length
+          wake()
+          paused = held >= plenty
+          return !paused
+        },
+        onComplete: () => finish(),
+        onError: (error) => finish(error),
+      },
+    )
+  return answer.promise
+}
+
+/** A server sends many small pieces, and one read of the socket brings a number of them: to go through them together is cheaper. */
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (first && chunks.length === 1) return first
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+const latin1 = new TextDecoder('latin1')
+
+function lookup(raw: readonly (Uint8Array | string)[]): HeaderLookup {
+  const written = (part: Uint8Array | string) => (typeof part === 'string' ? part : latin1.decode(part))
+  return {
+    get(name) {
+      for (let at = 0; at + 1 < raw.length; at += 2)
+        if (written(raw[at] ?? '').toLowerCase() === name) return written(raw[at + 1] ?? '')
+      return null
+    },
+  }
+}
