@@ -97,6 +97,64 @@ describe('readers', () => {
     expect((await reader.next()).value).toBe(retract)
   })
 
+  /** A reader that has read everything there is, and waits. */
+  async function following() {
+    const log = eventLog(() => {})
+    const reader = log.read()
+    const waiting = reader.next()
+    log.push(retract)
+    await waiting
+    return { log, next: async () => (await reader.next()).value }
+  }
+
+  test('one that follows gets each of those that were pushed together', async () => {
+    const { log, next } = await following()
+    const pushed = Array.from({ length: 1000 }, (_, at) => (at % 100 === 99 ? retract : text(`${at} `)))
+    for (const event of pushed) log.push(event)
+    for (const event of pushed) expect(await next()).toBe(event)
+  })
+
+  test('one that follows at a distance gets each as it was, for as long as it likes', async () => {
+    const { log, next } = await following()
+    const pushed = Array.from({ length: 5000 }, (_, at) => text(`${at} `))
+    for (const [at, event] of pushed.entries()) {
+      log.push(event)
+      if (at >= 500) expect(await next()).toBe(pushed[at - 500])
+    }
+  })
+
+  test('one that falls far behind gets the beginning as it was, the rest in one piece, and is in step again', async () => {
+    const { log, next } = await following()
+    const pushed = Array.from({ length: 5000 }, (_, at) => text(`${at} `))
+    for (const event of pushed) log.push(event)
+    let heard = ''
+    let reads = 0
+    const all = pushed.map((event) => (event as { text: string }).text).join('')
+    for (; heard.length < all.length; reads++) {
+      const event = await next()
+      if (reads < 1000) expect(event).toBe(pushed[reads])
+      heard += (event as { text: string }).text
+    }
+    expect(heard).toBe(all)
+    expect(reads).toBeLessThan(3000)
+    const waiting = next()
+    for (const event of [text('a'), text('b'), retract]) log.push(event)
+    expect([await waiting, await next(), await next()]).toEqual([text('a'), text('b'), retract])
+  })
+
+  test('one that is behind at the end still gets everything', async () => {
+    for (const count of [3, 3000]) {
+      const { log, next } = await following()
+      for (let at = 0; at < count; at++) log.push(text('x'))
+      log.push(retract)
+      log.close()
+      let heard = ''
+      for (let event = await next(); event?.type === 'text'; event = await next()) heard += event.text
+      expect(heard).toHaveLength(count)
+      expect(await next()).toBeUndefined()
+    }
+  })
+
   test('any number of `next` may be asked for at once', async () => {
     const log = eventLog(() => {})
     const reader = log.read()

@@ -125,6 +125,23 @@ describe('a recording gives the text, calls, reasoning, finish and usage that ar
   })
 })
 
+/** With a number in each, no two frames of it are alike. */
+function numbered({ bytes }: Recording): Uint8Array {
+  let count = 0
+  const text = new TextDecoder().decode(bytes).replace(/^data: ?\{(?=")/gm, () => `data: {"_":${count++},`)
+  return new TextEncoder().encode(text)
+}
+
+describe('a frame that is like the one before means what it would mean alone', () => {
+  recorded.each(names)('%s', async (name) => {
+    for (const recording of recordingsOf(name)) {
+      const { events } = await whole(recording)
+      const alone = await play(recording, [numbered(recording)])
+      expect(alone.events).toStrictEqual(events)
+    }
+  })
+})
+
 describe('a recording gives the same events however it is split', () => {
   recorded.each(names)('%s', async (name) => {
     for (const recording of recordingsOf(name)) {

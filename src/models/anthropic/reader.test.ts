@@ -484,3 +484,41 @@ describe('odd wires', () => {
     expect(reader.over).toBe(true)
   })
 })
+
+describe('events that are alike', () => {
+  const text = (index: number, words: string) => delta(index, 'text_delta', { text: words })
+
+  test('are told each, in the block they belong to', () => {
+    const piece = (index: number, json: string) => delta(index, 'input_json_delta', { partial_json: json })
+    const { events, calls } = hear([
+      started(),
+      begun(0, { type: 'thinking', thinking: '', signature: '' }),
+      ...['x', 'y', 'y'].map((thinking) => delta(0, 'thinking_delta', { thinking })),
+      closed(0),
+      begun(1, { type: 'text', text: '' }),
+      ...['a', 'a', '"\n', ''].map((words) => text(1, words)),
+      closed(1),
+      begun(2, { type: 'tool_use', id: 'a', name: 'weather', input: {} }),
+      ...['{"city"', ':"Ro', 'me', '"}'].map((json) => piece(2, json)),
+      closed(2),
+      ...ended('tool_use'),
+    ])
+    expect(calls).toEqual([rome])
+    const told = events.flatMap((event) =>
+      'text' in event ? [event.text] : 'delta' in event ? [event.delta] : [],
+    )
+    expect(told).toEqual(['x', 'y', 'y', 'a', 'a', '"\n', '{"city"', ':"Ro', 'me', '"}'])
+  })
+
+  test('after the end of their block are out of order', () => {
+    const { error, text: words } = hear([
+      started(),
+      begun(0, { type: 'text', text: '' }),
+      ...['a', 'b', 'c'].map((one) => text(0, one)),
+      closed(0),
+      text(0, 'd'),
+    ])
+    expect(words).toBe('abc')
+    expect(error).toMatchObject({ code: 'stream_error' })
+  })
+})

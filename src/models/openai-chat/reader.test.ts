@@ -403,3 +403,57 @@ describe('errors inside a stream that began well', () => {
     expect(hear([chunk({ content: 'Hi' }, 'stop', { error: null })])).toMatchObject({ over: true })
   })
 })
+
+describe('chunks that are alike', () => {
+  test('are told each, escapes and all', () => {
+    const heard = hear([...['a', 'a', '"b"\n', '', 'é'].map((content) => chunk({ content })), ended('stop')])
+    expect(heard.text).toBe('aa"b"\né')
+    expect(heard.events).toHaveLength(5)
+  })
+
+  test('end the reasoning before them only once', () => {
+    const { events } = hear([
+      ...['x', 'y', 'z'].map((text) => chunk({ reasoning_content: text })),
+      ...['a', 'b', 'c'].map((content) => chunk({ content })),
+      ended('stop'),
+    ])
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['reasoning', 'reasoning', 'reasoning', 'part-end'],
+      ...['text', 'text', 'text', 'done'],
+    ])
+  })
+
+  test('to the letter, with something in them that adds up, are read each', () => {
+    const detail = { type: 'reasoning.text', text: 'go ', index: 0 }
+    const { events } = hear([
+      ...[1, 2, 3].map(() => chunk({ reasoning: 'go ', reasoning_details: [detail] })),
+      chunk({ content: 'a' }),
+      ended('stop'),
+    ])
+    expect(events.find(({ type }) => type === 'part-end')).toMatchObject({
+      opaque: { data: { details: [{ ...detail, text: 'go go go ' }] } },
+    })
+  })
+
+  test('of a call and some words are read each', () => {
+    const both = chunk({ content: 'a', tool_calls: [{ index: 0, function: { arguments: ' ' } }] })
+    const { calls, text } = hear([
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '{"city":"' } }] }),
+      ...[both, both, both],
+      chunk({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }),
+      ended('tool_calls'),
+    ])
+    expect(text).toBe('aaa')
+    expect(calls).toMatchObject([{ input: { city: '   ' } }])
+  })
+
+  test('under the name of an error are one', () => {
+    const events: never[] = []
+    const reader = chatReader(events, { provider: 'them', tools: new Set() })
+    const data = JSON.stringify(chunk({ content: 'a' }))
+    reader.read(data, '')
+    reader.read(data, '')
+    expect(() => reader.read(data, 'error')).toThrow('them')
+    expect(events).toHaveLength(2)
+  })
+})

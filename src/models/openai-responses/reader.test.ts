@@ -673,3 +673,54 @@ describe('odd wires', () => {
     })
   })
 })
+
+describe('events that are alike', () => {
+  const numbered = (frames: readonly object[]) =>
+    frames.map((frame, sequence_number) => ({
+      ...frame,
+      sequence_number,
+      obfuscation: `x${sequence_number}`,
+    }))
+
+  test('are told each, in the item they belong to', () => {
+    const { events, calls } = hear([
+      ...numbered([
+        created,
+        added(0, message()),
+        ...['a', 'a', '"\n', 'b'].map((text) => delta(0, text)),
+        finished(0, message([words('aa"\nb')])),
+        added(1, functionCall()),
+        ...['{"city"', ':"Ro', 'me', '"}'].map((text) => argument(1, text)),
+        finished(1, functionCall(args)),
+        completed(),
+      ]),
+    ])
+    expect(calls).toEqual([rome])
+    const told = events.flatMap((event) =>
+      'text' in event ? [event.text] : 'delta' in event ? [event.delta] : [],
+    )
+    expect(told).toEqual(['a', 'a', '"\n', 'b', '{"city"', ':"Ro', 'me', '"}'])
+  })
+
+  test('to the letter, with their number, are one', () => {
+    const [first = {}, second = {}, third = {}, fourth = {}] = numbered([
+      added(0, message()),
+      delta(0, 'a'),
+      delta(0, 'b'),
+      delta(0, 'c'),
+    ])
+    expect(hear([first, second, second, third, third, third, fourth, completed()]).text).toBe('abc')
+  })
+
+  test('in the wrong order are not read', () => {
+    const [first = {}, second = {}, third = {}, fourth = {}] = numbered([
+      added(0, message()),
+      delta(0, 'a'),
+      delta(0, 'b'),
+      delta(0, 'c'),
+    ])
+    const { text, error } = hear([first, second, third, fourth, third])
+    expect(text).toBe('abc')
+    expect(error).toMatchObject({ code: 'stream_error' })
+  })
+})

@@ -41,6 +41,9 @@ interface Pattern {
 /** A wire whose frames are never alike must not pay for learning each of them. */
 const patience = 16
 
+/** In characters: anything shorter is copied. */
+const shortestSlice = 13
+
 const quote = 0x22
 const backslash = 0x5c
 
@@ -66,6 +69,7 @@ export function framePattern(): FramePattern {
         if (end === -1) return false
         if (hole === 'sequence') sequence = Number(data.slice(at, end))
         else if (hole === 'value') value = unescaped(data.slice(at, end))
+        else if (data.slice(at, end).includes('\\')) return false
         at = end
       }
       if (value === undefined || at !== data.length) return false
@@ -139,9 +143,14 @@ function endOfString(data: string, start: number): number {
   return -1
 }
 
-/** What a string means that was written between two quotes; nothing if no JSON string is written so. */
+/**
+ * What a string means that was written between two quotes; nothing if no JSON string is written so.
+ *
+ * V8 cuts a longer string out by pointing into what it is cut from: kept, it would keep a whole read of the socket with it. What
+ * `JSON.parse` gives stands for itself.
+ */
 function unescaped(written: string): string | undefined {
-  if (!written.includes('\\')) return written
+  if (written.length < shortestSlice && !written.includes('\\')) return written
   try {
     return JSON.parse(`"${written}"`)
   } catch {
