@@ -1,0 +1,32 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+// One file for each door and few for what they share: to resolve and open a file costs more than to run what is in it, and
+// the sources are about a hundred. The types are written by tsc.
+const root = new URL('..', import.meta.url)
+const dist = new URL('dist', root)
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+
+const doors = Object.values<string | { default: string }>(manifest.exports)
+  .flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
+  .map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1'))
+
+rmSync(dist, { recursive: true, force: true })
+const bundle = await rolldown({
+  cwd: fileURLToPath(root),
+  input: Object.fromEntries(doors.map((door) => [door, `src/${door}.ts`])),
+  platform: 'neutral',
+  external: [/^node:/, ...Object.keys(manifest.dependencies)],
+})
+await bundle.write({
+  dir: fileURLToPath(dist),
+  chunkFileNames: 'shared/[name].js',
+  codeSplitting: {
+    groups: [
+      { name: 'protocol', test: /src\/protocol\// },
+      { name: 'wire', test: /src\/models\/wire\// },
+    ],
+  },
+})
+await bundle.close()
