@@ -60,7 +60,8 @@ export function prepareCall<Context>(
 
 /** Holds input against the tool's schema. What the tool gets is its own to change: the log keeps what was written. */
 export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Prepared> {
-  return andThen(tool.schema.check(structuredClone(input)), (checked): Prepared => {
+  // A copy through JSON takes a fraction of the time of `structuredClone`.
+  return andThen(tool.schema.check(toJson(input)), (checked): Prepared => {
     if (!checked.issues) return { type: 'ready', tool, input, value: checked.value }
     const list = checked.issues.slice(0, 20).map((issue) => `- ${issue}`)
     return reject(

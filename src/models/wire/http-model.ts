@@ -68,6 +68,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     throw invalidInput(op, `${op}() takes the name of a model first, not ${kindOf(id)}`)
   const provider = options.provider ?? spec.provider
   const url = address(options.baseURL ?? spec.baseURL, spec.path)
+  const urlSecrets = secretsInUrl(url)
   const defaults = settingsOf(options)
 
   async function keyOf(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
@@ -122,7 +123,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
         body,
         signal,
         fetch: options.fetch,
-        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own), ...secretsInUrl(url)],
+        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own), ...urlSecrets],
         keyName,
       }
     },
