@@ -6,7 +6,7 @@ import { anthropic } from './anthropic.ts'
 import { openai, openaiChat } from './openai.ts'
 import { chatReader } from './openai-chat/reader.ts'
 import { responsesReader } from './openai-responses/reader.ts'
-import type { Fetch } from './wire/send.ts'
+import type { Fetch } from './wire/http-answer.ts'
 import type { WireReader } from './wire/stream.ts'
 
 /** Real answers of real providers. They are no part of this repository, and stand beside it where they are to be had. */

@@ -15,7 +15,7 @@ import {
   toldBy,
   tools,
 } from './recordings.test-kit.ts'
-import type { Fetch } from './wire/send.ts'
+import type { Fetch } from './wire/http-answer.ts'
 import { sseReader } from './wire/sse.ts'
 import { drain } from './wire/wire.test-kit.ts'
 

@@ -1,5 +1,5 @@
+import type { HttpAnswer, HttpRequest } from './http-answer.ts'
 import type { HeaderLookup } from './retry-after.ts'
-import type { HttpAnswer, HttpRequest } from './send.ts'
 
 /**
  * What Node's `fetch` itself sends its requests with. It stands in the open so that the `undici` of npm can set another for a

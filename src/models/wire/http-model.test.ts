@@ -3,9 +3,9 @@ import type { Model, ModelRequest, ModelSettings } from '../../protocol/index.ts
 import { anthropic } from '../anthropic/model.ts'
 import { openaiChat } from '../openai-chat/model.ts'
 import { openai } from '../openai-responses/model.ts'
+import type { Fetch } from './http-answer.ts'
 import type { HttpModelOptions, HttpModelSpec } from './http-model.ts'
 import { baseUrlOf, checkHttpOptions, httpModel } from './http-model.ts'
-import type { Fetch } from './send.ts'
 import { drain, key, shown } from './wire.test-kit.ts'
 
 const names = [

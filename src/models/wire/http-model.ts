@@ -21,8 +21,8 @@ import {
 } from '../../protocol/index.ts'
 import { environment } from './environment.ts'
 import type { HttpCall } from './http.ts'
+import type { Fetch } from './http-answer.ts'
 import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
-import type { Fetch } from './send.ts'
 
 /** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
 export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {

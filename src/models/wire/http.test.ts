@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import type { HttpCall } from './http.ts'
 import { openStream } from './http.ts'
-import type { Fetch } from './send.ts'
+import type { Fetch } from './http-answer.ts'
 import { callTo, failureFrom, httpServer, key, nobody, tcpServer, textOf, ways } from './wire.test-kit.ts'
 
 const sse = { 'content-type': 'text/event-stream' }

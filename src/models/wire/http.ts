@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import { invalidInput, isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from './failures.ts'
+import type { Fetch, HttpAnswer } from './http-answer.ts'
 import { isHarmless, withoutSecrets } from './secrets.ts'
-import type { Fetch, HttpAnswer } from './send.ts'
 import { send } from './send.ts'
 
 export interface HttpCall {

@@ -1,7 +1,7 @@
 import type { MillraceError, ModelEvent, ModelStream } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { broken, openStream } from './http.ts'
-import type { HttpAnswer } from './send.ts'
+import type { HttpAnswer } from './http-answer.ts'
 import { sseReader } from './sse.ts'
 import { cutOff, streamError } from './stream-error.ts'
 

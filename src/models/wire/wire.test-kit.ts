@@ -8,7 +8,7 @@ import { expect } from 'vitest'
 import type { ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
-import type { Fetch, HttpAnswer } from './send.ts'
+import type { Fetch, HttpAnswer } from './http-answer.ts'
 
 interface Seen {
   readonly method: string | undefined
