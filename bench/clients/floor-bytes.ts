@@ -1,0 +1,22 @@
+import type { Client } from '../contract.ts'
+import { requestOf } from './floor/request.ts'
+
+/** Fetches and reads all bytes, without a look at them: no client over `fetch` can do it for less. */
+const client: Client = {
+  label: 'floor: bytes only',
+  packages: [],
+  wires: ['chat', 'responses', 'messages'],
+  without: { streams: 'it does not know when a word has come' },
+  open(setting) {
+    return {
+      async answer(prompt) {
+        const { url, headers, body } = requestOf(setting, [{ role: 'user', content: prompt }])
+        const response = await fetch(url, { method: 'POST', headers, body })
+        if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`)
+        for await (const _ of response.body);
+      },
+    }
+  },
+}
+
+export default client

@@ -1,0 +1,63 @@
+import type { Agent, Model, RunEvent } from '../../dist/index.js'
+import { agent, tool } from '../../dist/index.js'
+import { anthropic } from '../../dist/models/anthropic.js'
+import { openai, openaiChat } from '../../dist/models/openai.js'
+import type { BenchTool, Client, Listener, Setting, Wire } from '../contract.ts'
+
+const models: Record<Wire, (setting: Setting) => Model> = {
+  chat: ({ model, baseURL }) => openaiChat(model, { baseURL, apiKey: 'none' }),
+  responses: ({ model, baseURL }) => openai(model, { baseURL, apiKey: 'none' }),
+  messages: ({ model, baseURL }) => anthropic(model, { baseURL, apiKey: 'none' }),
+}
+
+const toolOf = ({ name, description, schema, run }: BenchTool) =>
+  tool({ name, description, input: schema, run })
+
+/** Every event is looked at, as a program would that shows all of them. */
+async function read(events: AsyncIterable<RunEvent>, listener: Listener): Promise<void> {
+  for await (const event of events) {
+    if (event.type === 'text') listener.text(event.text)
+    else if (event.type === 'run-end' && event.outcome !== 'completed')
+      throw new Error(event.error?.message ?? event.outcome)
+  }
+}
+
+const client: Client = {
+  label: 'Millrace',
+  packages: [],
+  wires: ['chat', 'responses', 'messages'],
+  imports: `export { agent, tool } from '../../dist/index.js'
+export { openai } from '../../dist/models/openai.js'`,
+  open(setting) {
+    const { tools, maxRounds } = setting
+    const common = { model: models[setting.wire](setting), maxRounds, retry: { attempts: 1 } }
+    const plain = agent(common)
+    const equipped = agent({ ...common, tools: tools.map(toolOf) })
+
+    let watcher: Listener | undefined
+    const watched: Agent = agent({
+      ...common,
+      tools: tools.map(({ name, description, schema, run }) =>
+        tool({
+          name,
+          description,
+          input: schema,
+          run,
+          onInput: ({ content }) => {
+            if (typeof content === 'string') watcher?.partial(content.length)
+          },
+        }),
+      ),
+    })
+    return {
+      answer: (prompt, listener) => read(plain.stream(prompt), listener),
+      loop: (prompt, listener) => read(equipped.stream(prompt), listener),
+      partials(prompt, listener) {
+        watcher = listener
+        return read(watched.stream(prompt), listener)
+      },
+    }
+  },
+}
+
+export default client

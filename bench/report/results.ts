@@ -1,0 +1,120 @@
+import type { Wire } from '../contract.ts'
+import { median } from '../process/measure.ts'
+import type { Known } from '../runner/clients.ts'
+import { ourName, referenceName } from '../runner/clients.ts'
+import type { Options } from '../runner/options.ts'
+import type { Task } from '../runner/plan.ts'
+import type { Measurement } from '../runner/run.ts'
+import type { Mode } from '../works/work.ts'
+import { ownVersion, versionOf } from './versions.ts'
+
+/** One figure over all repetitions. */
+export interface Spread {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+  readonly values: readonly number[]
+}
+
+/** One client at one size of one work over one wire. */
+export interface Row {
+  readonly work: string
+  readonly case: string
+  readonly client: string
+  readonly wire: Wire
+  readonly state: 'done' | 'left-out' | 'failed' | 'over'
+  /** Why there are no figures, or after how many seconds it was ended. */
+  readonly reason?: string
+  readonly figures: Readonly<Record<string, Spread>>
+  /** The medians, as multiples of the reference's. */
+  readonly ratios: Readonly<Record<string, number>>
+}
+
+/** What `results.json` holds. */
+export interface Results {
+  readonly version: 1
+  readonly date: string
+  readonly mode: Mode
+  readonly seed: number
+  readonly node: string
+  readonly machine: string
+  readonly packages: Readonly<Record<string, string>>
+  readonly clients: Readonly<Record<string, { readonly label: string; readonly version?: string }>>
+  readonly rows: readonly Row[]
+  /** Clients and wires that there was no time for, or not for all works. */
+  readonly unmeasured: readonly string[]
+}
+
+export interface ResultsInput {
+  readonly options: Pick<Options, 'mode' | 'seed'>
+  readonly clients: readonly Known[]
+  readonly measurements: readonly Measurement[]
+  readonly unmeasured: readonly Task[]
+  readonly machine: string
+}
+
+export function resultsOf({ options, clients, measurements, unmeasured, machine }: ResultsInput): Results {
+  const cells = Map.groupBy(measurements, ({ task }) => cellOf(task))
+  const rows = Array.from(cells.values(), rowOf)
+  const find = (like: Row) =>
+    rows.find(
+      (row) =>
+        row.client === referenceName &&
+        row.work === like.work &&
+        row.case === like.case &&
+        row.wire === like.wire,
+    )
+  return {
+    version: 1,
+    date: new Date().toISOString().slice(0, 10),
+    mode: options.mode,
+    seed: options.seed,
+    node: process.version,
+    machine,
+    packages: packagesOf(clients),
+    clients: Object.fromEntries(clients.map((client) => [client.name, shown(client)])),
+    rows: rows.map((row) => ({ ...row, ratios: ratiosOf(row, find(row)) })),
+    unmeasured: [...new Set(unmeasured.map(({ client, wire }) => `${client.name} ${wire}`))],
+  }
+}
+
+const cellOf = ({ work, case: one, client, wire }: Task) =>
+  [work.name, one.name, client.name, wire].filter(Boolean).join(' ')
+
+function rowOf(measurements: readonly Measurement[]): Row {
+  const [first] = measurements
+  if (!first) throw new Error('a cell without measurements')
+  const { work, case: one, client, wire } = first.task
+  const place = { work: work.name, case: one.name, client: client.name, wire, ratios: {} }
+  const bad = measurements.map(({ outcome }) => outcome).find(({ type }) => type !== 'done')
+  if (bad?.type === 'over')
+    return { ...place, state: 'over', reason: `> ${bad.limitMs / 1000} s`, figures: {} }
+  if (bad && bad.type !== 'done') return { ...place, state: bad.type, reason: bad.reason, figures: {} }
+  const all = measurements.flatMap(({ outcome }) => (outcome.type === 'done' ? [outcome.figures] : []))
+  const keys = new Set(all.flatMap((figures) => Object.keys(figures)))
+  const figures = Array.from(keys, (key) => [key, spreadOf(all.flatMap((one) => one[key] ?? []))] as const)
+  return { ...place, state: 'done', figures: Object.fromEntries(figures) }
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  const digits = values.map((value) => Number(value.toPrecision(5)))
+  return { median: median(digits), low: Math.min(...digits), high: Math.max(...digits), values: digits }
+}
+
+function ratiosOf({ figures }: Row, reference: Row | undefined): Record<string, number> {
+  const pairs = Object.entries(figures).flatMap(([key, { median: own }]) => {
+    const base = reference?.figures[key]?.median
+    return base ? [[key, Number((own / base).toPrecision(4))] as const] : []
+  })
+  return Object.fromEntries(pairs)
+}
+
+function packagesOf(clients: readonly Known[]): Record<string, string> {
+  const names = [...new Set(clients.flatMap(({ packages }) => packages))].toSorted()
+  return Object.fromEntries(names.flatMap((name) => [[name, versionOf(name) ?? 'not installed'] as const]))
+}
+
+function shown({ name, label, packages: [first] }: Known): { label: string; version?: string } {
+  const version = name === ourName ? ownVersion() : first === undefined ? undefined : versionOf(first)
+  return { label, ...(version !== undefined && { version }) }
+}

@@ -1,0 +1,32 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cache } from '../runner/import-module.ts'
+import { chart } from './chart.ts'
+import { markdown, withResults } from './markdown.ts'
+import type { Results } from './results.ts'
+import { tablesOf } from './tables.ts'
+
+/** Writes the files of a run, and names them. A run that is not to be kept leaves them in `.cache/`. */
+export async function writeResults(
+  results: Results,
+  save: boolean,
+  here = join(import.meta.dirname, '..'),
+): Promise<string[]> {
+  const folder = save ? here : cache
+  await mkdir(folder, { recursive: true })
+  const written: string[] = []
+  async function write(name: string, text: string) {
+    const path = join(folder, name)
+    await writeFile(path, text)
+    written.push(path)
+  }
+  await write('results.json', `${JSON.stringify(results, null, 2)}\n`)
+  await write('chart.svg', chart(results))
+  const text = markdown(results, tablesOf(results))
+  if (!save) await write('results.md', `${text}\n`)
+  else {
+    const page = withResults(await readFile(join(folder, 'README.md'), 'utf8'), text)
+    if (page !== undefined) await write('README.md', page)
+  }
+  return written
+}

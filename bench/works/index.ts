@@ -1,0 +1,24 @@
+import { longArguments, partials } from './arguments.ts'
+import { coldImport } from './import.ts'
+import { loop } from './loop.ts'
+import { overlap } from './overlap.ts'
+import { rounds } from './rounds.ts'
+import { short } from './short.ts'
+import { streams } from './streams.ts'
+import { text } from './text.ts'
+import type { Work } from './work.ts'
+
+/** In the order in which they are reported. */
+export const works: readonly Work[] = [
+  text,
+  short,
+  loop,
+  longArguments,
+  partials,
+  streams,
+  rounds,
+  overlap,
+  coldImport,
+]
+
+export const workOf = (name: string) => works.find((work) => work.name === name)

@@ -1,0 +1,70 @@
+import { mean, measure, median, peakMemory, times } from '../process/measure.ts'
+import { subject } from '../process/subject.ts'
+import type { Work } from './work.ts'
+import { oneCase, sizeOf } from './work.ts'
+
+/** A long conversation: what a round costs when there are few before it, and when there are many. */
+export const rounds: Work = {
+  name: 'rounds',
+  title: 'A long conversation',
+  needs: 'loop',
+  figures: [
+    { key: 'cpu', label: 'CPU per round', unit: 'µs', ratio: true },
+    { key: 'early', label: 'early rounds', unit: 'µs' },
+    { key: 'late', label: 'late rounds', unit: 'µs' },
+    { key: 'growth', label: 'late / early', unit: '×' },
+    { key: 'wall', label: 'wall per round', unit: 'µs' },
+    { key: 'peak', label: 'peak memory', unit: 'MB' },
+  ],
+  columns: 'figures',
+  repeat: { full: 2, quick: 1, tiny: 1 },
+  wires: { full: 'one', quick: 'one', tiny: 'all' },
+  briefly: true,
+  cases: oneCase(
+    60_000,
+    {
+      full: { rounds: 200, loops: 7, ends: 20 },
+      quick: { rounds: 40, loops: 1, ends: 10 },
+      tiny: { rounds: 4, loops: 2, ends: 1 },
+    },
+    ({ rounds: count, ends }) => `${count} rounds of one call, early and late ones being ${ends} at each end`,
+  ),
+  async run(job) {
+    const count = sizeOf(job, 'rounds')
+    const ends = sizeOf(job, 'ends')
+    const one = await subject(job, `rounds-${count}`, 'loop')
+    await one.play()
+    await one.check()
+
+    // The time of round n goes from the tool's run in the one before to the tool's run in this one.
+    const spent: number[][] = Array.from({ length: count }, () => [])
+    let round = 0
+    let last = process.cpuUsage()
+    one.onCall = () => {
+      const { user, system } = process.cpuUsage(last)
+      spent[round++]?.push(user + system)
+      last = process.cpuUsage()
+    }
+    const loops = sizeOf(job, 'loops')
+    const { cpuUs, wallMs } = await measure(() =>
+      times(loops, async () => {
+        round = 0
+        await one.play()
+      }),
+    )
+    const peak = peakMemory()
+    await one.check()
+    const each = spent.map(median)
+    const early = mean(each.slice(1, 1 + ends))
+    const late = mean(each.slice(-ends))
+    const perRound = loops * (count + 1)
+    return {
+      cpu: cpuUs / perRound,
+      early,
+      late,
+      growth: late / early,
+      wall: (wallMs * 1000) / perRound,
+      peak,
+    }
+  },
+}
