@@ -447,6 +447,32 @@ describe('chunks that are alike', () => {
     expect(calls).toMatchObject([{ input: { city: '   ' } }])
   })
 
+  test('of one call are put together, and the next is another', () => {
+    const piece = (index: number, text: string) =>
+      chunk({ tool_calls: [{ index, function: { arguments: text } }] })
+    const begin = (index: number) =>
+      chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: 'weather', arguments: '' } }] })
+    const pieces = ['{"city"', ':"', 'Ro', 'Ro', '\\n"}']
+    const { calls, events } = hear([
+      chunk({ reasoning_content: 'Hm' }),
+      begin(0),
+      ...pieces.map((text) => piece(0, text)),
+      chunk({ reasoning_content: 'And' }),
+      begin(1),
+      ...pieces.map((text) => piece(1, text)),
+      ended('tool_calls'),
+    ])
+    expect(calls.map(({ callId, input }) => [callId, input])).toEqual([
+      ['c0', { city: 'RoRo\n' }],
+      ['c1', { city: 'RoRo\n' }],
+    ])
+    expect(events.filter(({ type }) => type === 'part-end')).toHaveLength(2)
+    expect(events.flatMap((event) => (event.type === 'tool-input' ? [event.delta] : []))).toEqual([
+      ...pieces,
+      ...pieces,
+    ])
+  })
+
   test('under the name of an error are one', () => {
     const events: never[] = []
     const reader = chatReader(events, { provider: 'them', tools: new Set() })

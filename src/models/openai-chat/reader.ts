@@ -137,15 +137,33 @@ export function chatReader(
     details = []
   }
 
-  /** Of a chunk that told one thing. */
-  function learn(data: string, { obfuscation }: Fields) {
+  /** Of a chunk that told one thing, and had nothing in it beside that which adds up. */
+  function learn(data: string, chunk: Fields) {
     const told = events.at(-1)
-    const padding = ['obfuscation', obfuscation] as const
+    const delta = onlyDelta(chunk)
+    if (!told || !delta || delta.reasoning_details) return
+    const [fragment, ...more] = fragmentsOf(delta)
+    const frame = { data, padding: ['obfuscation', chunk.obfuscation] } as const
     const field = reasoningField
-    if (told?.type === 'text')
-      pattern.learn({ data, key: 'content', value: told.text, padding, tell: (text) => say(text) })
-    if (told?.type === 'reasoning' && field !== undefined)
-      pattern.learn({ data, key: field, value: told.text, padding, tell: (text) => think(text, field) })
+    if (told.type === 'text' && !fragment)
+      pattern.learn({ ...frame, key: 'content', value: told.text, tell: (text) => say(text) })
+    else if (told.type === 'reasoning' && !fragment && field !== undefined)
+      pattern.learn({ ...frame, key: field, value: told.text, tell: (text) => think(text, field) })
+    else if (
+      told.type === 'tool-input' &&
+      fragment?.text === told.delta &&
+      goesOn(fragment) &&
+      more.length === 0
+    )
+      pattern.learn({
+        ...frame,
+        key: 'arguments',
+        value: told.delta,
+        tell(text) {
+          endReasoning()
+          calls.add([{ ...fragment, text }])
+        },
+      })
   }
 
   function end(reason: string) {
@@ -193,7 +211,7 @@ export function chatReader(
       if (!isObject(chunk)) return
       const before = events.length
       readChunk(chunk)
-      if (events.length === before + 1 && finish === undefined && isPlain(chunk)) learn(data, chunk)
+      if (events.length === before + 1 && finish === undefined) learn(data, chunk)
     },
     end() {
       // Not everybody says `[DONE]`, but without a reason it is not known to be all.
@@ -231,11 +249,14 @@ const finishes: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'refusal'],
 ])
 
-/** One choice, and nothing in it that adds up: such a chunk is told by its words alone. */
-function isPlain({ choices }: Fields): boolean {
+function onlyDelta({ choices }: Fields): Fields | undefined {
   const [choice] = Array.isArray(choices) && choices.length === 1 ? choices : []
-  const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : undefined
-  return !!delta && !delta.tool_calls && !delta.function_call && !delta.reasoning_details
+  return isObject(choice) && isObject(choice.delta) ? choice.delta : undefined
+}
+
+/** It adds to the arguments of a call, and to nothing else. */
+function goesOn({ id, name, data }: Fragment): boolean {
+  return id === '' && name === '' && data === undefined
 }
 
 /** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */
