@@ -3,9 +3,11 @@ export interface Measured {
   readonly wallMs: number
 }
 
-/** What the whole process spends while this runs: its own code, the collector, the compiler, the system's calls. */
+/**
+ * What the whole process spends while this runs: its own code, the collector, the compiler, the system's calls. Nothing is collected
+ * before it: with the last objects of their kind goes the code that was compiled for them, and everything would be cold again.
+ */
 export async function measure(run: () => Promise<void>): Promise<Measured> {
-  globalThis.gc?.()
   const cpu = process.cpuUsage()
   const start = performance.now()
   await run()
@@ -16,6 +18,17 @@ export async function measure(run: () => Promise<void>): Promise<Measured> {
 
 export async function times(count: number, run: () => Promise<void>): Promise<void> {
   for (let n = 0; n < count; n++) await run()
+}
+
+/** At least once, and again until so much time has passed. Gives how often that was. */
+export async function during(ms: number, run: () => Promise<void>): Promise<number> {
+  const end = performance.now() + ms
+  let count = 0
+  do {
+    await run()
+    count++
+  } while (performance.now() < end)
+  return count
 }
 
 export function median(values: readonly number[]): number {

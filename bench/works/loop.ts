@@ -15,9 +15,9 @@ export const loop: Work = {
   cases: oneCase(
     60_000,
     {
-      full: { warmUp: 200, count: 200 },
-      quick: { warmUp: 15, count: 25 },
-      tiny: { warmUp: 1, count: 2 },
+      full: { warmMs: 3000, leastMs: 1000 },
+      quick: { warmMs: 150, leastMs: 100 },
+      tiny: { warmMs: 0, leastMs: 0 },
     },
     () => 'two rounds, three parallel calls',
   ),

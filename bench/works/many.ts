@@ -1,5 +1,5 @@
 import type { Session } from '../contract.ts'
-import { measure, median, peakMemory, times } from '../process/measure.ts'
+import { during, measure, median, peakMemory } from '../process/measure.ts'
 import { subject } from '../process/subject.ts'
 import { firstTextMs } from '../process/told.ts'
 import type { Figure, Figures, Job } from './work.ts'
@@ -14,15 +14,15 @@ export const figuresOfMany = (what: string): Figure[] => [
 
 /** The same thing again and again, one after the other, when everything is warm. */
 export async function many(job: Job, scenario: string, how: keyof Session): Promise<Figures> {
-  const count = sizeOf(job, 'count')
   const one = await subject(job, scenario, how)
-  await times(sizeOf(job, 'warmUp'), async () => void (await one.play()))
+  await during(sizeOf(job, 'warmMs'), async () => void (await one.play()))
   await one.check()
 
   const firsts: number[] = []
-  const { cpuUs, wallMs } = await measure(() =>
-    times(count, async () => void firsts.push(firstTextMs(await one.play()))),
-  )
+  let count = 0
+  const { cpuUs, wallMs } = await measure(async () => {
+    count = await during(sizeOf(job, 'leastMs'), async () => void firsts.push(firstTextMs(await one.play())))
+  })
   const peak = peakMemory()
   await one.check()
   return { cpu: cpuUs / count, wall: (wallMs * 1000) / count, first: median(firsts), peak }

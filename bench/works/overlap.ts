@@ -15,7 +15,7 @@ export const overlap: Work = {
   ],
   columns: 'figures',
   repeat: { full: 2, quick: 1, tiny: 1 },
-  wires: { full: 'all', quick: 'one', tiny: 'all' },
+  wires: { full: 'one', quick: 'one', tiny: 'all' },
   briefly: true,
   cases: oneCase(
     60_000,

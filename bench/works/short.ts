@@ -15,9 +15,9 @@ export const short: Work = {
   cases: oneCase(
     60_000,
     {
-      full: { warmUp: 400, count: 400 },
-      quick: { warmUp: 30, count: 40 },
-      tiny: { warmUp: 1, count: 2 },
+      full: { warmMs: 1500, leastMs: 1000 },
+      quick: { warmMs: 150, leastMs: 100 },
+      tiny: { warmMs: 0, leastMs: 0 },
     },
     () => '20 text deltas each',
   ),

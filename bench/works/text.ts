@@ -1,4 +1,4 @@
-import { measure, median, peakMemory } from '../process/measure.ts'
+import { during, measure, median, peakMemory } from '../process/measure.ts'
 import { subject } from '../process/subject.ts'
 import { firstTextMs } from '../process/told.ts'
 import type { Work } from './work.ts'
@@ -22,30 +22,29 @@ export const text: Work = {
   cases: oneCase(
     60_000,
     {
-      full: { deltas: 20_000, warmUp: 20_000, leastMs: 0 },
-      quick: { deltas: 5_000, warmUp: 3_000, leastMs: 150 },
-      tiny: { deltas: 50, warmUp: 10, leastMs: 0 },
+      full: { deltas: 20_000, warmMs: 1500, leastMs: 1000 },
+      quick: { deltas: 5_000, warmMs: 200, leastMs: 150 },
+      tiny: { deltas: 50, warmMs: 0, leastMs: 0 },
     },
     ({ deltas }) => `${grouped(deltas)} text deltas`,
   ),
   async run(job) {
     const deltas = sizeOf(job, 'deltas')
-    const warm = await subject(job, `text-${sizeOf(job, 'warmUp')}`)
-    await warm.play()
-    await warm.check()
+    const one = await subject(job, `text-${deltas}`)
+    await during(sizeOf(job, 'warmMs'), async () => void (await one.play()))
+    await one.check()
 
-    const measured = await subject(job, `text-${deltas}`)
-    // Where the answer is too short to tell much of a quick client, the median of several is taken.
-    const cpu: number[] = []
-    const wall: number[] = []
-    const first: number[] = []
-    do {
-      const { cpuUs, wallMs } = await measure(async () => void first.push(firstTextMs(await measured.play())))
-      cpu.push(cpuUs / deltas)
-      wall.push((wallMs * 1000) / deltas)
-    } while (wall.reduce((sum, us) => sum + us, 0) * deltas < sizeOf(job, 'leastMs') * 1000)
+    const firsts: number[] = []
+    let count = 0
+    const { cpuUs, wallMs } = await measure(async () => {
+      count = await during(
+        sizeOf(job, 'leastMs'),
+        async () => void firsts.push(firstTextMs(await one.play())),
+      )
+    })
     const peak = peakMemory()
-    await measured.check()
-    return { cpu: median(cpu), wall: median(wall), first: median(first), peak }
+    await one.check()
+    const all = count * deltas
+    return { cpu: cpuUs / all, wall: (wallMs * 1000) / all, first: median(firsts), peak }
   },
 }

@@ -1,12 +1,5 @@
 import type { ApprovalEvent, JsonObject, Message, Outcome, RunEvent, UserMessage } from '../protocol/index.ts'
-import {
-  checkUsage,
-  MillraceError,
-  PROTOCOL_VERSION,
-  sleep,
-  toJson,
-  toMillraceError,
-} from '../protocol/index.ts'
+import { checkUsage, MillraceError, PROTOCOL_VERSION, toJson, toMillraceError } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
@@ -53,7 +46,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   const guard = options.repeatLimits && repeatGuard(options.repeatLimits)
   if ('log' in start) for (const event of start.log) recall(event)
   const log = eventLog((event) => applyEvent(state, event))
-  const stopping = new AbortController()
+  /** Set when the end begins: nothing new is taken up. */
+  let stopped = false
+  /** Ends the wait before a request is sent again. */
+  let wake = () => {}
   const modelRetries = retries(models, options.retry)
   let over = false
   let generation: Generation | undefined
@@ -109,10 +105,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
 
   /** Ends the run here and now, whatever is still going on: the only place where that happens. */
   function end(outcome: Outcome, error?: MillraceError) {
-    if (over || stopping.signal.aborted) return
+    if (over || stopped) return
     const cause = error && { error: error.toJSON() }
-    // With no reason given, one is made, and its stack costs more than the rest of this.
-    stopping.abort('over')
+    stopped = true
+    wake()
     cancelDeadline()
     if (error) generation?.stop(error)
     log.settle()
@@ -167,6 +163,18 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       })
     : () => {}
 
+  /** Until it is time, or the run is over. */
+  function waitFor(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (stopped) return resolve()
+      const cancel = clock.after(ms, resolve)
+      wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
   /** A round as the agent's options and the caller's hook want it. */
   function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
     const { system, tools, settings, context, prepareRound } = options
@@ -182,7 +190,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     const heard = state.inputs.length
     const again = state.phase === 'none' && state.round > 0
     const planned = await plan(again ? state.round : state.round + 1, messagesOf(state))
-    if (stopping.signal.aborted) return
+    if (stopped) return
     // What was said while the hook was thinking belongs to this round too.
     const told = { ...planned, messages: [...planned.messages, ...state.inputs.slice(heard)] }
     // A model chosen for one round alone has no fallback but its own.
@@ -194,9 +202,9 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     runtime.roundOver()
     generation = undefined
     emit({ type: 'round-start', round: told.round, model: chosen.model.id })
-    for (let attempt = 1; !stopping.signal.aborted; attempt++) {
+    for (let attempt = 1; !stopped; attempt++) {
       const failed = await tellOnce(told, chosen)
-      if (!failed || stopping.signal.aborted) return
+      if (!failed || stopped) return
       const { error, shown } = failed
       const delayMs = chosen.failed(error)
       if (delayMs === undefined) return end('failed', error)
@@ -204,7 +212,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         // The round stands as far as it closed: generating it again would run its calls twice.
         interruptRound(error)
         runtime.modelDone()
-        return sleep(delayMs, { clock, signal: stopping.signal })
+        return waitFor(delayMs)
       }
       if (shown) {
         runtime.roundOver()
@@ -218,7 +226,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         delayMs,
         error: error.toJSON(),
       })
-      await sleep(delayMs, { clock, signal: stopping.signal })
+      await waitFor(delayMs)
     }
   }
 
@@ -245,10 +253,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       onEvent: round.hear,
     })
     // The model itself may have ended the run, before there was anything to stop.
-    if (stopping.signal.aborted) generation.stop(interrupted('the run is over'))
+    if (stopped) generation.stop(interrupted('the run is over'))
     const { elapsed } = generation
     const { done, error } = await generation.end
-    if (stopping.signal.aborted) return undefined
+    if (stopped) return undefined
     if (error) return { error, shown: round.shown }
     chosen.succeeded()
     log.settle()
@@ -282,7 +290,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     )
     if (untaken.length === 0) return
     roundTools = byName((await plan(state.round, state.history)).tools)
-    if (stopping.signal.aborted) return
+    if (stopped) return
     const order = [...state.calls.keys()]
     for (const { call, attempts, inFlight, input, requests, decisions, relayed } of untaken) {
       const reason = refusal() ?? overTheLimit(order.indexOf(call.callId))
@@ -306,7 +314,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   async function complete(): Promise<void> {
     if (options.output && !options.planOnly) {
       const checked = await readAnswer(state.text, options.output)
-      if (stopping.signal.aborted) return
+      if (stopped) return
       if (checked.problem !== undefined) {
         const refused = state.finish === 'refusal' || state.finish === 'content-filter'
         if (refused || state.corrections >= options.maxCorrections) {
@@ -326,7 +334,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     // The caller gets its run before the model is asked.
     await undefined
     if ('log' in start) for (const decision of start.decisions) emit(decision)
-    while (!stopping.signal.aborted) {
+    while (!stopped) {
       const action = nextAction(state, options)
       switch (action.type) {
         case 'generate':
@@ -365,7 +373,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     },
     ended: ended.promise,
     steer(message) {
-      if (stopping.signal.aborted) return false
+      if (stopped) return false
       emit({ type: 'input', message, mode: 'steer' })
       return true
     },

@@ -52,12 +52,23 @@ function isNodesOwn(fetch: unknown): boolean {
   return known?.own === true
 }
 
+let latest = { url: '', origin: '', path: '' }
+
+/** A model sends every request to the same address. */
+function placeOf(url: string): { readonly origin: string; readonly path: string } {
+  if (latest.url !== url) {
+    const { origin, pathname, search } = new URL(url)
+    latest = { url, origin, path: `${pathname}${search}` }
+  }
+  return latest
+}
+
 /** A reader that does not come for this many bytes gets no more for the time being. */
 const plenty = 64 * 1024
 
 export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Promise<HttpAnswer> {
   const { url, headers, body, signal } = request
-  const { origin, pathname, search } = new URL(url)
+  const { origin, path } = placeOf(url)
   const answer = Promise.withResolvers<HttpAnswer>()
   let chunks: Uint8Array[] = []
   let held = 0
@@ -110,7 +121,7 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
     dispatcher.dispatch(
       {
         origin,
-        path: `${pathname}${search}`,
+        path,
         method: 'POST',
         headers: { 'user-agent': 'millrace', 'accept-encoding': 'identity', ...headers },
         body,
@@ -171,8 +182,11 @@ function lookup(raw: readonly (Uint8Array | string)[]): HeaderLookup {
   const written = (part: Uint8Array | string) => (typeof part === 'string' ? part : latin1.decode(part))
   return {
     get(name) {
-      for (let at = 0; at + 1 < raw.length; at += 2)
-        if (written(raw[at] ?? '').toLowerCase() === name) return written(raw[at + 1] ?? '')
+      for (let at = 0; at + 1 < raw.length; at += 2) {
+        const key = raw[at] ?? ''
+        if (key.length === name.length && written(key).toLowerCase() === name)
+          return written(raw[at + 1] ?? '')
+      }
       return null
     },
   }

@@ -50,6 +50,35 @@ const backslash = 0x5c
 export function framePattern(): FramePattern {
   let pattern: Pattern | undefined
   let tries = patience
+  // What was found on the way to the end of a number, and of a string.
+  let number = 0
+  let escaped = false
+
+  /** -1 if there is none here. One that begins with a zero is none, and longer ones lose their last digits. */
+  function endOfNumber(data: string, start: number): number {
+    number = 0
+    let at = start
+    for (let code = data.charCodeAt(at); code >= 0x30 && code <= 0x39; code = data.charCodeAt(at)) {
+      number = number * 10 + code - 0x30
+      at++
+    }
+    const length = at - start
+    return length === 1 || (length > 0 && length < 16 && data[start] !== '0') ? at : -1
+  }
+
+  /** -1 if it holds what no JSON string may, or does not end. */
+  function endOfString(data: string, start: number): number {
+    escaped = false
+    for (let at = start; at < data.length; at++) {
+      const code = data.charCodeAt(at)
+      if (code === quote) return at
+      if (code === backslash) {
+        escaped = true
+        at++
+      } else if (code < 0x20) return -1
+    }
+    return -1
+  }
 
   return {
     read(data) {
@@ -67,9 +96,10 @@ export function framePattern(): FramePattern {
         if (hole === undefined) break
         const end = hole === 'sequence' ? endOfNumber(data, at) : endOfString(data, at)
         if (end === -1) return false
-        if (hole === 'sequence') sequence = Number(data.slice(at, end))
-        else if (hole === 'value') value = unescaped(data.slice(at, end))
-        else if (data.slice(at, end).includes('\\')) return false
+        if (hole === 'sequence') sequence = number
+        else if (hole === 'value') value = meaning(data.slice(at, end), escaped)
+        // Padding has none; should it have, it is left to the parser.
+        else if (escaped) return false
         at = end
       }
       if (value === undefined || at !== data.length) return false
@@ -124,33 +154,14 @@ function placeOf(data: string, hole: Hole, [key, value]: readonly [string, unkno
   return undefined
 }
 
-/** -1 if there is none here. One that begins with a zero is none, and longer ones lose their last digits. */
-function endOfNumber(data: string, start: number): number {
-  let at = start
-  for (let code = data.charCodeAt(at); code >= 0x30 && code <= 0x39; code = data.charCodeAt(at)) at++
-  const length = at - start
-  return length === 1 || (length > 0 && length < 16 && data[start] !== '0') ? at : -1
-}
-
-/** -1 if it holds what no JSON string may, or does not end. */
-function endOfString(data: string, start: number): number {
-  for (let at = start; at < data.length; at++) {
-    const code = data.charCodeAt(at)
-    if (code === quote) return at
-    if (code === backslash) at++
-    else if (code < 0x20) return -1
-  }
-  return -1
-}
-
 /**
  * What a string means that was written between two quotes; nothing if no JSON string is written so.
  *
  * V8 cuts a longer string out by pointing into what it is cut from: kept, it would keep a whole read of the socket with it. What
  * `JSON.parse` gives stands for itself.
  */
-function unescaped(written: string): string | undefined {
-  if (written.length < shortestSlice && !written.includes('\\')) return written
+function meaning(written: string, escaped: boolean): string | undefined {
+  if (written.length < shortestSlice && !escaped) return written
   try {
     return JSON.parse(`"${written}"`)
   } catch {
