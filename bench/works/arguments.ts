@@ -49,7 +49,7 @@ async function run(job: Job, how: keyof Session): Promise<Figures> {
 const common = {
   columns: 'cases',
   repeat: { full: 2, quick: 1, tiny: 1 },
-  wires: { full: 'all', quick: 'one', tiny: 'all' },
+  wires: { full: 'one', quick: 'one', tiny: 'all' },
   briefly: true,
   cases,
 } as const

@@ -64,8 +64,10 @@ interface Answer {
   close(): void
 }
 
-async function openAnswer(call: HttpCall, open: Exchange['open']): Promise<Answer> {
-  const body = await openStream(call)
+async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answer> {
+  const body = await openStream(asked)
+  // What was sent may be long, and is not held while the answer is read.
+  const call: HttpCall = { ...asked, body: {} }
   const events: ModelEvent[] = []
   const wire = open(events, call)
   const sse = sseReader((data, event) => {
