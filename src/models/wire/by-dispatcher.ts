@@ -115,9 +115,7 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
     return undefined
   }
 
-  signal.addEventListener('abort', close)
-  if (signal.aborted) close()
-  else
+  function begin() {
     dispatcher.dispatch(
       {
         origin,
@@ -160,6 +158,15 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
         onError: (error) => finish(error),
       },
     )
+  }
+
+  signal.addEventListener('abort', close)
+  if (signal.aborted) close()
+  try {
+    if (!end) begin()
+  } catch (thrown) {
+    finish(thrown)
+  }
   return answer.promise
 }
 

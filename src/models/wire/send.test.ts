@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { Agent, getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -206,6 +207,16 @@ describe('a request that is not wanted any more', () => {
     close()
     expect(await read()).toBeUndefined()
     expect(aborted).toHaveBeenCalledOnce()
+  })
+
+  test('that cannot even be begun fails, and leaves nothing on the signal', async () => {
+    const { signal: own } = new AbortController()
+    const dispatch = () => {
+      throw new TypeError('closed')
+    }
+    const request = { url: 'http://host.test/a', headers: {}, body: '{}', signal: own }
+    await expect(byDispatcher(request, { dispatch })).rejects.toThrow('closed')
+    expect(getEventListeners(own, 'abort')).toHaveLength(0)
   })
 
   test('and has failed stays failed', async () => {
