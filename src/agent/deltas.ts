@@ -17,7 +17,7 @@ export interface Growing {
   joined: number
 }
 
-export function grown(first: Delta, text: string): Growing {
+export function beginGrowing(first: Delta, text: string): Growing {
   const { length } = text
   return { first, latest: first, latestLength: length, length, pieces: [text], joined: 0 }
 }

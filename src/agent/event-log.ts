@@ -1,6 +1,6 @@
 import type { RunEvent } from '../protocol/index.ts'
 import type { Delta, Growing } from './deltas.ts'
-import { grow, grown, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
+import { beginGrowing, grow, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
 
 /**
  * The events of a run in memory, for any number of readers at any pace.
@@ -9,7 +9,7 @@ import { grow, grown, joinedEvent, relate, textFrom, textOfDelta, withText } fro
  * reader that keeps up gets each delta as it was; one that is far behind gets the rest of it in one piece.
  */
 export interface EventLog {
-  /** Constant cost, whatever came before and however many have read it. Throws after `close`. */
+  /** Constant cost for each reader that follows, whatever came before. Throws after `close`. */
   push(event: RunEvent): void
   /** Ends the deltas that are growing, so that `onSettled` has been told of everything there is. */
   settle(): void
@@ -27,8 +27,8 @@ interface Follower {
 }
 
 /**
- * As many events may wait for a reader before it counts as behind: more than one read of a socket brings, so that whoever
- * takes all of them before the next one comes gets each as it was.
+ * At least as many events may wait for a reader before it counts as behind: more than one read of a socket brings, so that
+ * whoever takes all of them before the next one comes gets each as it was.
  */
 const farBehind = 1024
 
@@ -61,7 +61,7 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
         break
       }
     }
-    growing.push(grown(event, text))
+    growing.push(beginGrowing(event, text))
   }
 
   return {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Model, ModelEvent, ModelStream } from '../protocol/index.ts'
+import { fakeClock } from '../testing/index.ts'
 import { agent } from './agent.ts'
 
 const text = (words: string): ModelEvent => ({ type: 'text', text: words })
@@ -58,6 +59,34 @@ describe('a model that tells its events in lists', () => {
   test('may have nothing to tell for a while', async () => {
     const run = agent({ model: inLists([[], [text('a')], [], [done]]) }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'a' })
+  })
+
+  test('may take longer over one list than it may be silent', async () => {
+    const clock = fakeClock()
+    // Whoever is let in between takes his time.
+    const slow = { ...clock, turn: async () => clock.advance(60) }
+    const long = Array.from({ length: 2000 }, () => text('x'))
+    const run = agent({ model: inLists([long, [done]]), idleMs: 100, clock: slow, ...options }).stream('hi')
+    expect(await run.result).toMatchObject({ outcome: 'completed' })
+  })
+
+  test('and never has anything to tell lets others have their turn', async () => {
+    let asked = true
+    const model: Model = {
+      ...inLists([]),
+      stream: () => ({
+        async *batches() {
+          while (asked) yield []
+          yield [done]
+        },
+        async *[Symbol.asyncIterator]() {},
+      }),
+    }
+    const run = agent({ model }).stream('hi')
+    setImmediate(() => {
+      asked = false
+    })
+    expect((await run.result).outcome).toBe('completed')
   })
 
   test('must end with its terminal event', async () => {

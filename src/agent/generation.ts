@@ -104,10 +104,13 @@ export function generate({
         watch(idleMs)
       }
       const events = Array.isArray(value) ? value : [value]
-      for (let at = 0; at < events.length && !over; at++) {
-        take(events[at])
+      // An empty list counts too, or a model that gives nothing else would never be cancelled.
+      for (let at = 0; at < Math.max(1, events.length) && !over; at++) {
+        if (at < events.length) take(events[at])
         // A model that never waits for anything would keep timers and sockets from their turn, and so from being cancelled.
-        if (++count % eventsPerTurn === 0) await clock.turn()
+        if (over || ++count % eventsPerTurn !== 0) continue
+        await clock.turn()
+        latestAt = clock.now()
       }
     }
   }

@@ -187,7 +187,7 @@ function toReadableStream(events: AsyncIterableIterator<RunEvent, undefined>): R
         await events.return?.()
       },
     },
-    // The log is the buffer: a reader that is behind gets longer deltas, not a longer queue.
+    // The log is the buffer, and a bounded one: a reader that is far behind gets longer deltas.
     { highWaterMark: 0 },
   )
 }

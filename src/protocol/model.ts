@@ -49,7 +49,7 @@ export interface ModelCapabilities {
   readonly structuredOutput: boolean
 }
 
-/** The events of one generation. */
+/** The events of one generation. It is read once, in one of the two ways. */
 export interface ModelStream extends AsyncIterable<ModelEvent> {
   /**
    * The same events, in the lists in which they arrived: one wait for a read of a socket, not one for each event. An agent

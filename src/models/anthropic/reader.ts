@@ -132,16 +132,19 @@ export function anthropicReader(
     }
   }
 
-  function learn(data: string, index: number, delta: Fields) {
+  function learn(data: string, frame: Fields, delta: Fields) {
     const key = deltas.get(String(delta.type))
-    const value = key && delta[key]
-    if (!key || typeof value !== 'string') return
-    const again = { ...delta }
-    const tell = (text: string) => {
-      again[key] = text
-      readDelta(index, again)
-    }
-    pattern.learn({ data, key, value, tell })
+    if (!key) return
+    pattern.learn({
+      data,
+      frame,
+      key,
+      valueIn: ({ delta: one }) => (isObject(one) ? one[key] : undefined),
+      tell(text) {
+        delta[key] = text
+        readDelta(indexOf(frame), delta)
+      },
+    })
   }
 
   function say(block: Block, text: string) {
@@ -266,8 +269,7 @@ export function anthropicReader(
       if (!isObject(value)) return
       // Where the data does not say what it is, the event's name does.
       readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
-      if (value.type === 'content_block_delta' && isObject(value.delta))
-        learn(data, indexOf(value), value.delta)
+      if (value.type === 'content_block_delta' && isObject(value.delta)) learn(data, value, value.delta)
     },
     end() {
       // `message_stop` alone is the end.

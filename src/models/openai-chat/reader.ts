@@ -137,33 +137,25 @@ export function chatReader(
     details = []
   }
 
-  /** Of a chunk that told one thing, and had nothing in it beside that which adds up. */
+  /** Of a chunk that told one thing: the same chunk with another text is read like it. */
   function learn(data: string, chunk: Fields) {
     const told = events.at(-1)
-    const delta = onlyDelta(chunk)
-    if (!told || !delta || delta.reasoning_details) return
-    const [fragment, ...more] = fragmentsOf(delta)
-    const frame = { data, padding: ['obfuscation', chunk.obfuscation] } as const
-    const field = reasoningField
-    if (told.type === 'text' && !fragment)
-      pattern.learn({ ...frame, key: 'content', value: told.text, tell: (text) => say(text) })
-    else if (told.type === 'reasoning' && !fragment && field !== undefined)
-      pattern.learn({ ...frame, key: field, value: told.text, tell: (text) => think(text, field) })
-    else if (
-      told.type === 'tool-input' &&
-      fragment?.text === told.delta &&
-      goesOn(fragment) &&
-      more.length === 0
-    )
-      pattern.learn({
-        ...frame,
-        key: 'arguments',
-        value: told.delta,
-        tell(text) {
-          endReasoning()
-          calls.add([{ ...fragment, text }])
-        },
-      })
+    if (!told) return
+    const [key, holderIn] = placeOf(told, reasoningField)
+    const holder = holderIn(chunk)
+    const text = told.type === 'tool-input' ? told.delta : 'text' in told ? told.text : undefined
+    if (!holder || holder[key] !== text) return
+    pattern.learn({
+      data,
+      frame: chunk,
+      key,
+      valueIn: (frame) => holderIn(frame)?.[key],
+      padding: 'obfuscation',
+      tell(value) {
+        holder[key] = value
+        readChunk(chunk)
+      },
+    })
   }
 
   function end(reason: string) {
@@ -254,9 +246,20 @@ function onlyDelta({ choices }: Fields): Fields | undefined {
   return isObject(choice) && isObject(choice.delta) ? choice.delta : undefined
 }
 
-/** It adds to the arguments of a call, and to nothing else. */
-function goesOn({ id, name, data }: Fragment): boolean {
-  return id === '' && name === '' && data === undefined
+/** Where in a chunk that has only this what was told stands: its key, and what has it. */
+function placeOf(
+  { type }: ModelEvent,
+  reasoningField = '',
+): [key: string, holderIn: (chunk: Fields) => Fields | undefined] {
+  if (type !== 'tool-input') return [type === 'reasoning' ? reasoningField : 'content', onlyDelta]
+  return [
+    'arguments',
+    (chunk) => {
+      const { tool_calls: list } = onlyDelta(chunk) ?? {}
+      const [call] = Array.isArray(list) && list.length === 1 ? list : []
+      return isObject(call) && isObject(call.function) ? call.function : undefined
+    },
+  ]
 }
 
 /** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */

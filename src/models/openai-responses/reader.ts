@@ -306,19 +306,17 @@ export function responsesReader(
   }
 
   function learn(data: string, event: Fields) {
-    const { delta: value, sequence_number: number, obfuscation } = event
-    if (typeof value !== 'string') return
-    const again = { ...event }
     pattern.learn({
       data,
+      frame: event,
       key: 'delta',
-      value,
-      sequence: ['sequence_number', number],
-      padding: ['obfuscation', obfuscation],
+      valueIn: ({ delta }) => delta,
+      sequence: 'sequence_number',
+      padding: 'obfuscation',
       tell(delta, sequence, repeated) {
         if (isRepeated(repeated, sequence)) return
-        again.delta = delta
-        readEvent(again)
+        event.delta = delta
+        readEvent(event)
       },
     })
   }

@@ -5,7 +5,7 @@ import type { HeaderLookup } from './retry-after.ts'
  * What Node's `fetch` itself sends its requests with. It stands in the open so that the `undici` of npm can set another for a
  * proxy, and its name carries the version of the interface below: https://github.com/nodejs/undici/blob/main/lib/global.js
  */
-const place = Symbol.for('undici.globalDispatcher.1')
+const dispatcherKey = Symbol.for('undici.globalDispatcher.1')
 
 interface Dispatcher {
   dispatch(
@@ -36,31 +36,35 @@ export function nodesDispatcher(): Dispatcher | undefined {
   if (!isNodesOwn(globalThis.fetch)) return undefined
   // Looking at it is what makes Node load all this.
   void globalThis.Response
-  const dispatcher = (globalThis as { [place]?: Partial<Dispatcher> })[place]
+  const dispatcher = (globalThis as { [dispatcherKey]?: Partial<Dispatcher> })[dispatcherKey]
   return typeof dispatcher?.dispatch === 'function' ? (dispatcher as Dispatcher) : undefined
 }
 
-let known: { readonly fetch: unknown; readonly own: boolean } | undefined
+let known: { readonly fetch: unknown; readonly own: boolean } = { fetch: undefined, own: false }
 
 function isNodesOwn(fetch: unknown): boolean {
-  if (known?.fetch !== fetch) {
-    const own =
-      typeof fetch === 'function' &&
-      Function.prototype.toString.call(fetch).includes("require('internal/deps/undici/undici')")
-    known = { fetch, own }
+  if (known.fetch !== fetch) {
+    const source = typeof fetch === 'function' ? Function.prototype.toString.call(fetch) : ''
+    known = { fetch, own: source.includes("require('internal/deps/undici/undici')") && usesThisInterface() }
   }
-  return known?.own === true
+  return known.own
 }
 
-let latest = { url: '', origin: '', path: '' }
+/** From undici 8 on, `fetch` itself looks under another name, and so may whoever sets a proxy. */
+function usesThisInterface(): boolean {
+  const { process } = globalThis as { process?: { versions?: { undici?: string } } }
+  return Number.parseInt(process?.versions?.undici ?? '', 10) < 8
+}
 
-/** A model sends every request to the same address. */
-function placeOf(url: string): { readonly origin: string; readonly path: string } {
-  if (latest.url !== url) {
+let address = { url: '', origin: '', path: '' }
+
+/** A model sends every request to the same place. */
+function addressOf(url: string): { readonly origin: string; readonly path: string } {
+  if (address.url !== url) {
     const { origin, pathname, search } = new URL(url)
-    latest = { url, origin, path: `${pathname}${search}` }
+    address = { url, origin, path: `${pathname}${search}` }
   }
-  return latest
+  return address
 }
 
 /** A reader that does not come for this many bytes gets no more for the time being. */
@@ -68,7 +72,7 @@ const plenty = 64 * 1024
 
 export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Promise<HttpAnswer> {
   const { url, headers, body, signal } = request
-  const { origin, path } = placeOf(url)
+  const { origin, path } = addressOf(url)
   const answer = Promise.withResolvers<HttpAnswer>()
   let chunks: Uint8Array[] = []
   let held = 0
@@ -83,16 +87,17 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
     if (end) return
     end = { error }
     signal.removeEventListener('abort', close)
-    if (error) answer.reject(error)
+    // Means nothing once it has been answered.
+    answer.reject(error ?? new Error('the connection ended before an answer began'))
     wake()
   }
 
   function close() {
     if (end) return
-    chunks = []
-    finish()
     const reason = new Error('the answer is not wanted any more')
+    chunks = []
     answer.reject(reason)
+    finish()
     stop(reason)
   }
 
@@ -140,7 +145,7 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
             status,
             headers: found,
             isRedirect: status >= 300 && status < 400,
-            ...(encoding && encoding !== 'identity' && { encoding }),
+            ...(encoding && /\b(gzip|deflate|br|zstd)\b/i.test(encoding) && { encoding }),
             read,
             close,
           })

@@ -142,6 +142,11 @@ describe('the key', () => {
 })
 
 describe('headers', () => {
+  test('are sent without the line break that a file has at its end', async () => {
+    const { headers } = await callOf({ headers: { Authorization: 'Bearer abc\r\n', 'x-a': ' b ' } })
+    expect(headers).toMatchObject({ authorization: 'Bearer abc', 'x-a': 'b' })
+  })
+
   test('of a call lie over those of the model, those over the key, and that over the rest, in any spelling', async () => {
     const options = { apiKey: key, headers: { 'X-A': 'model', 'X-B': 'model', 'Their-Version': '2' } }
     const { headers } = await callOf(options, { headers: { 'x-a': 'call', AUTHORIZATION: 'Custom 1' } })

@@ -113,7 +113,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
     async call(body, { settings, signal }) {
-      const own = lowerCased(settings.headers ?? {})
+      const own = plainHeaders(settings.headers ?? {})
       const key = await keyOf(own)
       const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
       return {
@@ -160,9 +160,13 @@ function settingsOf(options: HttpModelOptions): ModelSettings {
   return Object.fromEntries(given)
 }
 
-/** `Authorization` and `authorization` are one header: sent both, they would be joined into one value that nobody takes. */
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+/**
+ * `Authorization` and `authorization` are one header: sent both, they would be joined into one value that nobody takes. A line break
+ * at the end, of a file most often, is no part of a value.
+ */
+function plainHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()])
+  return Object.fromEntries(entries)
 }
 
 /** A query, such as Azure's `?api-version=…`, stays at the end. */

@@ -31,11 +31,11 @@ export async function openStream(call: HttpCall): Promise<HttpAnswer> {
   try {
     const { status } = answer
     if (answer.isRedirect) throw redirected(answer, call)
-    if (answer.encoding) throw encoded(answer.encoding, call)
     if (status < 200 || status > 299) {
-      const said = await beginningOf(answer)
+      const said = answer.encoding ? '' : await beginningOf(answer)
       throw failureOf({ provider, status, headers: answer.headers, body: said, secrets, keyName })
     }
+    if (answer.encoding) throw encoded(answer.encoding, call)
     const type = answer.headers.get('content-type') ?? ''
     // Some local servers leave the type out altogether.
     if (type !== '' && !/^text\/event-stream\b/i.test(type)) throw await notAStream(answer, type, call)
@@ -73,6 +73,8 @@ export function broken(thrown: unknown, call: HttpCall): MillraceError {
 
 function unreachable(thrown: unknown, call: HttpCall): MillraceError {
   const { host, hostname } = new URL(call.url)
+  if (innermost(thrown).code === 'UND_ERR_INVALID_ARG')
+    return networkFailure(thrown, call, 'the request cannot be sent')
   const local = /^(localhost|127\.|\[::1\])/.test(hostname)
   return networkFailure(thrown, call, `cannot reach ${host}${local ? ' (is the server running?)' : ''}`)
 }
@@ -80,7 +82,7 @@ function unreachable(thrown: unknown, call: HttpCall): MillraceError {
 /** No second try makes these good: a certificate, a proxy that is set wrongly, a header that cannot be sent. */
 const lasting = /CERT|TLS|SSL|SELF_SIGNED|ERR_INVALID|PROTOCOL/i
 
-/** Node's fetch has limits of its own, under those of the agent. */
+/** Where a request goes through Node's fetch, that has limits of its own, under those of the agent. */
 const silences: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_HEADERS_TIMEOUT', 'fetch did not wait any longer for an answer to begin: pass a fetch that does'],
   ['UND_ERR_BODY_TIMEOUT', 'fetch did not wait any longer for the answer to go on: pass a fetch that does'],
@@ -132,12 +134,12 @@ function redirected({ status, headers }: HttpAnswer, { provider, url }: HttpCall
   })
 }
 
-/** It was asked not to; `fetch` undoes it. */
-function encoded(encoding: string, { provider }: HttpCall): MillraceError {
+/** It is asked not to, and `fetch` would undo it. */
+function encoded(encoding: string, { provider, secrets }: HttpCall): MillraceError {
   return new MillraceError({
     op: 'model.stream',
     code: 'llm_error',
-    message: `${provider} sent its answer compressed (${encoding.slice(0, 40)}), although it was asked not to: pass fetch: globalThis.fetch, which can read it`,
+    message: `${provider} sent its answer compressed (${withoutSecrets(encoding, secrets).slice(0, 40)}): pass fetch: globalThis.fetch, which can read it`,
   })
 }
 

@@ -14,10 +14,11 @@ function afterwards(first: string, second: string): Told | undefined {
   const pattern = framePattern()
   pattern.learn({
     data: first,
+    frame,
     key: 'text',
-    value: frame.delta.text,
-    sequence: ['n', frame.n],
-    padding: ['pad', frame.pad],
+    valueIn: ({ delta }) => (delta as { text?: unknown })?.text,
+    sequence: 'n',
+    padding: 'pad',
     tell: (value, sequence) => told.push({ value, sequence }),
   })
   const read = pattern.read(second)
@@ -67,6 +68,19 @@ describe('a frame that is not quite like it', () => {
     ['that is empty', ''],
   ])('is not read: %s', (_, second) => {
     expect(afterwards(frame('hello'), second)).toBeUndefined()
+  })
+
+  test.each([
+    ['a number that is not found', '{"n" : 1,"delta":{"text":"a"}}'],
+    ['a number that is not whole', '{"n":1.5,"delta":{"text":"a"}}'],
+    ['a number in another form', '{"n":0e5,"delta":{"text":"a"}}'],
+    ['padding that is not found', '{"delta":{"text":"a"},"pad" : "x"}'],
+    ['the words once more, with a space', '{"delta":{"text": "a"},"x":{"text":"a"}}'],
+    ['the words under the same key twice', '{"delta":{"text":"a","text": "a"}}'],
+    ['a key that only looks like theirs', '{"delta":{"te\\u0078t":"a"},"my\\"text":"a"}'],
+  ])('nor is any after one with %s', (_, first) => {
+    for (const second of [first, first.replaceAll('"a"', '"b"'), first.replace('"a"', '"b"')])
+      expect(afterwards(first, second)).toBeUndefined()
   })
 
   test('nor is any if it is not certain where the words stand', () => {
@@ -130,7 +144,13 @@ test('frames that are never alike are not learnt for ever', () => {
   const pattern = framePattern()
   const told: string[] = []
   const learn = (data: string) =>
-    pattern.learn({ data, key: 'text', value: 'a', tell: (value) => told.push(value) })
+    pattern.learn({
+      data,
+      frame: JSON.parse(data),
+      key: 'text',
+      valueIn: ({ text }) => text,
+      tell: (value) => told.push(value),
+    })
   const numbered = (id: number, text = 'a') => `{"id":${id},"text":"${text}"}`
   for (let id = 0; id < 10; id++) learn(numbered(id))
   expect(pattern.read(numbered(9, 'b'))).toBe(true)

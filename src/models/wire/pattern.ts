@@ -10,21 +10,26 @@ export interface FramePattern {
   /** True if the frame was like the one learnt, and has been told. */
   read(data: string): boolean
   /**
-   * Takes a frame that said nothing but `value`, a string under `key`, as the pattern for those that come; `tell` is called with
-   * the value of each, its running number if it has one, and its data.
+   * Takes a frame that has a string under `key` as the pattern for those that come; `tell` is called with the string of each, its
+   * running number if it has one, and its data, and does what reading the whole frame would do.
    */
   learn(frame: LearntFrame): void
 }
 
 type Tell = (value: string, sequence: number | undefined, data: string) => void
 
+type Fields = Readonly<Record<string, unknown>>
+
 interface LearntFrame {
   readonly data: string
+  /** What it was parsed to. */
+  readonly frame: Fields
   readonly key: string
-  readonly value: string
-  /** What else changes from frame to frame: the key of a running number, the key of padding. */
-  readonly sequence?: readonly [key: string, value: unknown]
-  readonly padding?: readonly [key: string, value: unknown]
+  /** The value in a frame of this form. */
+  readonly valueIn: (frame: Fields) => unknown
+  /** Keys of the frame itself whose values change too: that of a running number, and that of padding. */
+  readonly sequence?: string
+  readonly padding?: string
   readonly tell: Tell
 }
 
@@ -50,7 +55,7 @@ const backslash = 0x5c
 export function framePattern(): FramePattern {
   let pattern: Pattern | undefined
   let tries = patience
-  // What was found on the way to the end of a number, and of a string.
+  // What was found on the way to the end of a number, and of a string: given back beside it without making an object.
   let number = 0
   let escaped = false
 
@@ -108,25 +113,55 @@ export function framePattern(): FramePattern {
       return true
     },
 
-    learn({ data, key, value, sequence, padding, tell }) {
+    learn(learnt) {
       if (tries === 0) return
       tries--
-      const found = [
-        placeOf(data, 'value', [key, value]),
-        sequence && placeOf(data, 'sequence', sequence),
-        padding && placeOf(data, 'padding', padding),
-      ].filter((place) => place !== undefined)
-      pattern = undefined
-      if (found[0]?.hole !== 'value') return
-      found.sort((one, other) => one.start - other.start)
-      const literals: string[] = []
-      let at = 0
-      for (const { start, end } of found) {
-        literals.push(data.slice(at, start))
-        at = end
-      }
-      pattern = { literals: [...literals, data.slice(at)], holes: found.map(({ hole }) => hole), tell }
+      pattern = patternOf(learnt)
     },
+  }
+}
+
+function patternOf({ data, frame, key, valueIn, sequence, padding, tell }: LearntFrame): Pattern | undefined {
+  const value = placeOf(data, 'value', key, valueIn(frame))
+  const places = value ? [value] : []
+  for (const [hole, name] of [['sequence', sequence] as const, ['padding', padding] as const]) {
+    if (name === undefined || frame[name] === undefined) continue
+    const place = placeOf(data, hole, name, frame[name])
+    // One that is there and cannot be found would be taken for something that never changes.
+    if (!place) return undefined
+    places.push(place)
+  }
+  if (!value) return undefined
+  places.sort((one, other) => one.start - other.start)
+  const literals: string[] = []
+  let at = 0
+  for (const { start, end } of places) {
+    literals.push(data.slice(at, start))
+    at = end
+  }
+  const pattern = { literals: [...literals, data.slice(at)], holes: places.map(({ hole }) => hole), tell }
+  return isTrue(pattern, (probe) => [valueIn(probe), sequence && probe[sequence], padding && probe[padding]])
+    ? pattern
+    : undefined
+}
+
+const probes: Readonly<Record<Hole, string>> = { value: '~value~', sequence: '7', padding: '~padding~' }
+
+/**
+ * Text may look like a field and be another one, or the same key may stand there twice. So a frame is made with other values, and parsed:
+ * they must come out where they are looked for.
+ */
+function isTrue({ literals, holes }: Pattern, valuesIn: (frame: Fields) => readonly unknown[]): boolean {
+  const probe = literals.map((literal, at) => {
+    const hole = holes[at]
+    return hole ? literal + probes[hole] : literal
+  })
+  try {
+    const found = valuesIn(JSON.parse(probe.join('')))
+    const has = (hole: Hole, value: unknown) => !holes.includes(hole) || String(value) === probes[hole]
+    return has('value', found[0]) && has('sequence', found[1]) && has('padding', found[2])
+  } catch {
+    return false
   }
 }
 
@@ -137,7 +172,7 @@ interface Place {
 }
 
 /** Where a value stands; nothing if that is not certain. Of a string, what is between the quotes. */
-function placeOf(data: string, hole: Hole, [key, value]: readonly [string, unknown]): Place | undefined {
+function placeOf(data: string, hole: Hole, key: string, value: unknown): Place | undefined {
   const fits =
     hole === 'sequence' ? Number.isSafeInteger(value) && Number(value) >= 0 : typeof value === 'string'
   if (!fits) return undefined

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { byDispatcher } from './by-dispatcher.ts'
 import { openStream } from './http.ts'
 import { send } from './send.ts'
-import { callTo, failureFrom, httpServer, tcpServer, textOf } from './wire.test-kit.ts'
+import { callTo, failureFrom, httpServer, key, tcpServer, textOf } from './wire.test-kit.ts'
 
 const sse = { 'content-type': 'text/event-stream' }
 const { signal } = new AbortController()
@@ -92,12 +92,48 @@ describe('an answer', () => {
     )
     const { message, retryable } = await failureFrom(openStream(callTo(server.url)))
     expect(message).toBe(
-      'them sent its answer compressed (gzip), although it was asked not to: pass fetch: globalThis.fetch, which can read it',
+      'them sent its answer compressed (gzip): pass fetch: globalThis.fetch, which can read it',
     )
     expect(retryable).toBe(false)
     const read = await openStream(callTo(server.url, { fetch: globalThis.fetch }))
     expect(await textOf(read)).toBe('data: 1\n\n')
   })
+})
+
+describe('an answer that says how it is encoded', () => {
+  test.each(['none', 'identity', 'Identity', 'UTF-8'])(
+    'is read if that is no compression: %s',
+    async (encoding) => {
+      await using server = await httpServer((_, response) =>
+        response.writeHead(200, { ...sse, 'content-encoding': encoding }).end('data: 1\n\n'),
+      )
+      expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
+    },
+  )
+
+  test('is a refusal like any other if it is one', async () => {
+    await using server = await httpServer((_, response) =>
+      response
+        .writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '3' })
+        .end(gzipSync('{"error":{"message":"overloaded"}}')),
+    )
+    const failure = await failureFrom(openStream(callTo(server.url)))
+    expect(failure).toMatchObject({ code: 'overloaded', retryable: true, status: 503, retryAfterMs: 3000 })
+  })
+
+  test('shows no key that stands in it', async () => {
+    await using server = await httpServer((_, response) =>
+      response.writeHead(200, { ...sse, 'content-encoding': `gzip, ${key}` }).end(),
+    )
+    expect((await failureFrom(openStream(callTo(server.url)))).message).toContain('compressed (gzip')
+  })
+})
+
+test('a header that cannot be sent is not taken for a server that is not there', async () => {
+  const call = callTo('http://127.0.0.1:1/v1', { headers: { 'x-bad': 'a\nb' } })
+  const { message, retryable } = await failureFrom(openStream(call))
+  expect(message).toContain('the request cannot be sent')
+  expect(retryable).toBe(false)
 })
 
 /** Node's side of the matter, held in the hand. */
@@ -217,6 +253,13 @@ describe('a request that is not wanted any more', () => {
     const request = { url: 'http://host.test/a', headers: {}, body: '{}', signal: own }
     await expect(byDispatcher(request, { dispatch })).rejects.toThrow('closed')
     expect(getEventListeners(own, 'abort')).toHaveLength(0)
+  })
+
+  test('and ends before it was answered has failed', async () => {
+    const { answer, connect, complete } = sent()
+    connect()
+    complete()
+    await expect(answer).rejects.toThrow('ended before an answer began')
   })
 
   test('and has failed stays failed', async () => {

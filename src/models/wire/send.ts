@@ -5,7 +5,7 @@ import type { Fetch, HttpAnswer, HttpRequest } from './http-answer.ts'
  * Sends a request. With no fetch of the caller's own, in Node, it goes to the connections that `fetch` uses and not through
  * `fetch` itself, whose web streams cost more than all the rest of a short answer.
  */
-export function send(request: HttpRequest, fetch: Fetch | undefined): Promise<HttpAnswer> {
+export async function send(request: HttpRequest, fetch: Fetch | undefined): Promise<HttpAnswer> {
   if (fetch) return byFetch(request, fetch)
   const dispatcher = nodesDispatcher()
   return dispatcher

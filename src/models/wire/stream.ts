@@ -66,7 +66,7 @@ interface Answer {
 
 async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answer> {
   const body = await openStream(asked)
-  // What was sent may be long, and is not held while the answer is read.
+  // The conversation as this wire wants it may be large, and is not held while the answer is read.
   const call: HttpCall = { ...asked, body: {} }
   const events: ModelEvent[] = []
   const wire = open(events, call)
