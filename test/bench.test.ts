@@ -10,6 +10,7 @@ import type { Outcome } from '../bench/process/outcome.ts'
 import { chart } from '../bench/report/chart.ts'
 import { markdown, withResults } from '../bench/report/markdown.ts'
 import type { Results, Row } from '../bench/report/results.ts'
+import { withWorks } from '../bench/report/results.ts'
 import { tablesOf } from '../bench/report/tables.ts'
 import { printed } from '../bench/report/terminal.ts'
 import { runJobs } from '../bench/runner/client-process.ts'
@@ -239,6 +240,21 @@ describe('the report', () => {
     expect(once).not.toContain('old')
     expect(withResults(once, markdown(results, tablesOf(results)))).toBe(once)
     expect(withResults('# Bench', '')).toBeUndefined()
+  })
+
+  it('takes the place of what was saved of the same works only', () => {
+    const [row] = results.rows
+    if (!row) throw new Error('no row')
+    const before = {
+      ...results,
+      rows: [
+        { ...row, work: 'text' },
+        { ...row, work: 'loop', client: 'old' },
+      ],
+    }
+    const now = { ...results, rows: [{ ...row, work: 'loop', client: 'new' }] }
+    expect(withWorks(before, now).rows).toEqual([before.rows[0], now.rows[0]])
+    expect(withWorks({ ...before, mode: 'quick' }, { ...now, mode: 'full' }).rows).toEqual(now.rows)
   })
 
   it('draws a chart that is well-formed', () => {
