@@ -78,6 +78,18 @@ export function resultsOf({ options, clients, measurements, unmeasured, machine 
   }
 }
 
+/** Results of some works in the place of those before; the others stay. Ratios are those of the run that a work was measured in. */
+export function withWorks(before: Results, now: Results): Results {
+  if (before.mode !== now.mode) return now
+  const measured = new Set(now.rows.map(({ work }) => work))
+  return {
+    ...now,
+    packages: { ...before.packages, ...now.packages },
+    clients: { ...before.clients, ...now.clients },
+    rows: [...before.rows.filter(({ work }) => !measured.has(work)), ...now.rows],
+  }
+}
+
 const cellOf = ({ work, case: one, client, wire }: Task) =>
   [work.name, one.name, client.name, wire].filter(Boolean).join(' ')
 
