@@ -16,7 +16,7 @@ export const loop: Work = {
     60_000,
     {
       full: { warmMs: 3000, leastMs: 1000 },
-      quick: { warmMs: 150, leastMs: 100 },
+      quick: { warmMs: 80, leastMs: 60 },
       tiny: { warmMs: 0, leastMs: 0 },
     },
     () => 'two rounds, three parallel calls',

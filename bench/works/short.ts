@@ -16,7 +16,7 @@ export const short: Work = {
     60_000,
     {
       full: { warmMs: 1500, leastMs: 1000 },
-      quick: { warmMs: 150, leastMs: 100 },
+      quick: { warmMs: 80, leastMs: 60 },
       tiny: { warmMs: 0, leastMs: 0 },
     },
     () => '20 text deltas each',

@@ -23,7 +23,7 @@ export const text: Work = {
     60_000,
     {
       full: { deltas: 20_000, warmMs: 1500, leastMs: 1000 },
-      quick: { deltas: 5_000, warmMs: 200, leastMs: 150 },
+      quick: { deltas: 3_000, warmMs: 100, leastMs: 100 },
       tiny: { deltas: 50, warmMs: 0, leastMs: 0 },
     },
     ({ deltas }) => `${grouped(deltas)} text deltas`,
