@@ -1,17 +1,14 @@
-import { figuresOfMany, many } from './many.ts'
+import { many, manyOf } from './many.ts'
 import type { Work } from './work.ts'
 import { oneCase } from './work.ts'
 
 /** What an agent does most of the time: a few words, some tools, an answer. */
 export const loop: Work = {
+  ...manyOf('loop'),
   name: 'loop',
   title: 'A loop with tools',
   needs: 'loop',
-  figures: figuresOfMany('loop'),
-  columns: 'wires',
-  repeat: { full: 3, quick: 1, tiny: 1 },
   wires: { full: 'all', quick: 'one', tiny: 'all' },
-  briefly: false,
   cases: oneCase(
     60_000,
     {

@@ -24,7 +24,7 @@ export const rounds: Work = {
     60_000,
     {
       full: { rounds: 200, loops: 7, ends: 20 },
-      quick: { rounds: 40, loops: 1, ends: 10 },
+      quick: { rounds: 30, loops: 1, ends: 10 },
       tiny: { rounds: 4, loops: 2, ends: 1 },
     },
     ({ rounds: count, ends }) => `${count} rounds of one call, early and late ones being ${ends} at each end`,

@@ -1,17 +1,14 @@
-import { figuresOfMany, many } from './many.ts'
+import { many, manyOf } from './many.ts'
 import type { Work } from './work.ts'
 import { oneCase } from './work.ts'
 
 /** Where answers are short, what a request costs by itself is what counts. */
 export const short: Work = {
+  ...manyOf('request'),
   name: 'short',
   title: 'Short answers, one after the other',
   needs: 'answer',
-  figures: figuresOfMany('request'),
-  columns: 'wires',
-  repeat: { full: 3, quick: 1, tiny: 1 },
   wires: { full: 'all', quick: 'one', tiny: 'all' },
-  briefly: false,
   cases: oneCase(
     60_000,
     {
