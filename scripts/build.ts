@@ -8,7 +8,10 @@ const root = new URL('..', import.meta.url)
 const dist = new URL('dist', root)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 
-const doors = Object.values<string | { default: string }>(manifest.exports)
+const doors = [
+  ...Object.values<string | { default: string }>(manifest.exports),
+  { default: manifest.bin.millrace },
+]
   .flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
   .map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1'))
 

@@ -19,6 +19,15 @@ const rooms = [
   'cli',
 ]
 
+/** Files that are doors of the package, and so of their room too. */
+const furtherDoors = [
+  'src/models/openai.ts',
+  'src/models/anthropic.ts',
+  'src/models/ai-sdk.ts',
+  'src/threads/sqlite.ts',
+  'src/channels/websocket.ts',
+]
+
 const notForFrontDoors = ['testing', 'cli']
 const drawers = ['utils', 'helpers', 'common', 'lib']
 
@@ -99,7 +108,7 @@ function directionFaults(from: string | undefined, to: string | undefined): stri
 }
 
 function doorFaults(to: string | undefined, target: string): string[] {
-  return to === undefined || target === `src/${to}/index.ts`
+  return to === undefined || target === `src/${to}/index.ts` || furtherDoors.includes(target)
     ? []
     : [`another room is entered by its front door, src/${to}/index.ts`]
 }

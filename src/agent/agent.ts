@@ -1,19 +1,22 @@
-import type { Model, RunEvent } from '../protocol/index.ts'
+import type { ApprovalEvent, Model, RunEvent } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { readDecisions } from './decisions.ts'
 import type { AgentInput } from './input.ts'
-import { readInput, readLog } from './input.ts'
-import type { Loop, LoopStart } from './loop.ts'
+import { readInput, readLog, readUserMessage } from './input.ts'
+import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
+import type { LoopStart } from './loop-start.ts'
 import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from './options.ts'
 import { checkAgentOptions, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult } from './run.ts'
 import { openRun } from './run.ts'
+import type { ThreadDoor } from './thread-door.ts'
+import { threadDoor } from './thread-door.ts'
 
 /** The options of a run; not optional where the agent's tools need a context. */
 type Options<Context, More = unknown> = unknown extends Context
@@ -64,14 +67,18 @@ export function agent<
   const name = options?.name ?? 'agent'
   let checked: ReturnType<typeof checkAgentOptions<Context>> | undefined
 
+  function settings(op: string) {
+    checked ??= checkAgentOptions(options as AgentOptions<Context>, op)
+    return checked
+  }
+
   function begin(
     op: string,
     run: RunOptions<Context>,
     startFrom: (options: LoopOptions<Context>) => LoopStart,
-    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay'> = { planOnly: false },
+    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit'> = { planOnly: false },
   ) {
-    checked ??= checkAgentOptions(options as AgentOptions<Context>, op)
-    const merged = { ...mergeRunOptions(checked, run, op), ...more }
+    const merged = { ...mergeRunOptions(settings(op), run, op), ...more }
     const runId = `run_${crypto.randomUUID()}`
     const loop = startLoop(runId, startFrom(merged), merged)
     if (run.signal) cancelWith(run.signal, loop)
@@ -139,7 +146,8 @@ export function agent<
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        return open(begin(op, run, startFrom, { planOnly: false, relay: context.relay }), run)
+        const { relay, commit } = context
+        return open(begin(op, run, startFrom, { planOnly: false, relay, commit }), run)
       }
       return agentTool<Context>(
         {
@@ -149,6 +157,21 @@ export function agent<
         { ...toolOptions, name: toolOptions?.name ?? name },
       )
     },
+    [threadDoor]: {
+      check: (op) => void settings(op),
+      readMessage(input, op) {
+        const { models } = settings(op)
+        return readUserMessage(input, { op, model: models[0] as Model })
+      },
+      readDecision(decision, state, op) {
+        const { tools } = settings(op)
+        return readDecisions([decision], state, tools, op)[0] as ApprovalEvent
+      },
+      start(from, { context, relay, commit }) {
+        const run = { context: context as Context }
+        return begin('thread.run', run, () => from, { planOnly: false, relay, commit }).loop
+      },
+    } satisfies ThreadDoor,
   } as Agent<Context, OutputOf<Output>, DraftOf<Output>>
 }
 

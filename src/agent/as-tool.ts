@@ -1,9 +1,8 @@
 import type { ApprovalEvent, JsonObject, RunEvent } from '../protocol/index.ts'
-import { MillraceError } from '../protocol/index.ts'
+import { foldLog, MillraceError, openRequests } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext, ToolOptions } from '../tools/index.ts'
 import { pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
-import { foldLog, openRequests } from './state.ts'
 
 /** Of a tool's options, those that make sense for an agent. */
 export interface AsToolOptions

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Message, RunEvent } from '../protocol/index.ts'
-import { findUnpaired, toolCallsOf } from '../protocol/index.ts'
+import { findUnpaired, foldLog, openRequests, toolCallsOf } from '../protocol/index.ts'
 import type { ScriptRound, ScriptStep } from '../testing/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
@@ -11,7 +11,6 @@ import type { Agent } from './agent.ts'
 import { agent } from './agent.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import type { Decision, RunResult } from './run.ts'
-import { foldLog, openRequests } from './state.ts'
 
 // A process can die between any two events. These tests cut the log of a run at each of them and go on from there, with
 // agents inside agents and people who are asked.

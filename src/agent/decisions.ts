@@ -1,9 +1,7 @@
-import type { ApprovalEvent, JsonObject } from '../protocol/index.ts'
-import { invalidInput, isObject, toJson } from '../protocol/index.ts'
+import type { ApprovalEvent, JsonObject, RunState } from '../protocol/index.ts'
+import { invalidInput, isObject, openRequests, toJson } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { isThenable } from '../tools/index.ts'
-import type { RunState } from './state.ts'
-import { openRequests } from './state.ts'
 
 /** Makes decisions into events, held against the calls that wait for one. Throws `invalid_input`, before anything is run. */
 export function readDecisions(

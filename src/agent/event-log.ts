@@ -1,6 +1,13 @@
-import type { RunEvent } from '../protocol/index.ts'
-import type { Delta, Growing } from './deltas.ts'
-import { beginGrowing, grow, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
+import type { Delta, Growing, RunEvent } from '../protocol/index.ts'
+import {
+  beginGrowing,
+  grow,
+  joinedEvent,
+  relate,
+  textFrom,
+  textOfDelta,
+  withText,
+} from '../protocol/index.ts'
 
 /**
  * The events of a run in memory, for any number of readers at any pace.

@@ -13,7 +13,7 @@ export interface GenerationOptions {
 }
 
 /** How long it has taken so far. */
-interface Elapsed {
+export interface Elapsed {
   readonly firstEventMs?: number
   readonly ms: number
 }

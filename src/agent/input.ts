@@ -4,18 +4,18 @@ import type {
   Message,
   Model,
   RunEvent,
+  RunState,
   UserMessage,
 } from '../protocol/index.ts'
 import {
   checkMessages,
   checkVersion,
+  foldLog,
   invalidInput,
   isObject,
   kindOf,
   pairHistory,
 } from '../protocol/index.ts'
-import type { RunState } from './state.ts'
-import { foldLog } from './state.ts'
 
 /** What an agent can be asked with: words, a message, or a whole conversation that ends with what it should answer. */
 export type AgentInput = string | InputMessage | readonly InputMessage[]

@@ -30,6 +30,8 @@ import { compileSchema } from '../tools/index.ts'
 import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
+import type { Shorten } from './shorten.ts'
+import { summarize } from './summarize.ts'
 
 export interface AgentOptions<Context = unknown, Output extends Schema | undefined = Schema | undefined> {
   /** Stands in the events. */
@@ -64,6 +66,10 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly repeatLimits?: RepeatLimits | false | undefined
   /** `fail` ends the run at the first call that goes wrong, instead of telling the model. */
   readonly onToolError?: 'continue' | 'fail' | undefined
+  /** How long a conversation may become for the model; near that it is shortened before the provider refuses it. */
+  readonly contextTokens?: number | undefined
+  /** How it is shortened: `summarize()` if absent; `false` leaves it as it is. */
+  readonly shorten?: Shorten | false | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
   readonly afterCall?: AfterCall<Context> | undefined
@@ -106,12 +112,16 @@ export interface LoopOptions<Context> {
   readonly firstEventMs: number
   readonly idleMs: number
   readonly runMs: number
+  readonly contextTokens: number | undefined
+  readonly shorten: Shorten | undefined
   readonly prepareRound: PrepareRound<Context> | undefined
   readonly beforeCall: BeforeCall<Context> | undefined
   readonly afterCall: AfterCall<Context> | undefined
   readonly clock: Clock
-  /** For the run of a sub-agent: told of each event in the turn in which it happens. */
+  /** For the run of a sub-agent or of a thread: told of each event in the turn in which it happens. */
   readonly relay?: ((event: RunEvent) => void) | undefined
+  /** Resolves when what was relayed so far is safe. No tool starts before that. */
+  readonly commit?: (() => Promise<void>) | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */
@@ -148,6 +158,11 @@ const agentTable: OptionTable<AgentOptions> = {
     !(isObject(value) && Number(value.warn) >= 2 && Number(value.refuse) >= Number(value.warn)) &&
     'must be false or { warn, refuse } with 2 ≤ warn ≤ refuse',
   onToolError: oneOf('continue', 'fail'),
+  contextTokens: wholeNumber(1),
+  shorten: (value) =>
+    value !== false &&
+    typeof value !== 'function' &&
+    `must be false or a function, such as summarize() makes, not ${kindOf(value)}`,
   prepareRound: aFunction,
   beforeCall: aFunction,
   afterCall: aFunction,
@@ -192,7 +207,7 @@ export function checkAgentOptions<Context>(
   const tools = options.tools ?? []
   if (tools.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
-  const { toolChoice, repeatLimits } = options
+  const { toolChoice, repeatLimits, shorten = summarize() } = options
   checkChoice(toolChoice, tools, op)
   return {
     agent: options.name ?? 'agent',
@@ -215,6 +230,8 @@ export function checkAgentOptions<Context>(
     firstEventMs: options.firstEventMs ?? 300_000,
     idleMs: options.idleMs ?? 300_000,
     runMs: options.runMs ?? Number.POSITIVE_INFINITY,
+    contextTokens: options.contextTokens,
+    shorten: shorten || undefined,
     prepareRound: options.prepareRound,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,

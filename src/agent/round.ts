@@ -1,8 +1,14 @@
-import type { DoneEvent, ModelEvent, PartialJson, RunEvent, ToolCallEvent } from '../protocol/index.ts'
+import type {
+  DoneEvent,
+  ModelEvent,
+  PartialJson,
+  RunEvent,
+  RunState,
+  ToolCallEvent,
+} from '../protocol/index.ts'
 import { isObject, MillraceError, messageOf, partialJson } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { isThenable } from '../tools/index.ts'
-import type { RunState } from './state.ts'
 
 export interface RoundOptions {
   readonly state: RunState

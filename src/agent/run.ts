@@ -9,13 +9,12 @@ import type {
   RunEvent,
   Usage,
 } from '../protocol/index.ts'
-import { invalidInput, messageOf } from '../protocol/index.ts'
+import { invalidInput, messageOf, messagesOf, openRequests } from '../protocol/index.ts'
 import type { Partially } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
 import type { RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
-import { messagesOf, openRequests } from './state.ts'
 
 /** A person's answer to an `approval-request`. */
 export interface Decision {
@@ -37,7 +36,10 @@ export interface RunResult<Output = undefined> {
   readonly text: string
   /** The validated answer of an agent with an `output` schema; only there when the run completed. */
   readonly output: Output | undefined
-  /** The whole conversation, ready to be gone on with: calls and results are paired, except those in `approvals`. */
+  /**
+   * The conversation as the model reads it, ready to be gone on with: calls and results are paired, except those in `approvals`.
+   * Where it was shortened, a summary stands in for its oldest part; the events keep that.
+   */
   readonly messages: readonly Message[]
   /** The calls that wait for a person; empty unless `suspended`. */
   readonly approvals: readonly ApprovalRequestEvent[]

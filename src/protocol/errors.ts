@@ -11,6 +11,11 @@ import { isObject } from './json.ts'
  * - `timeout`: nothing came for too long, or the run's deadline passed
  * - `tool_failed`: a tool failed and the agent was told to stop at that
  * - `hook_failed`: the caller's own hook (`prepareRound`, …) threw
+ * - `not_found`: there is no such thread
+ * - `conflict`: it was decided otherwise already, or exists
+ * - `store_error`: the log cannot be read or written, and why
+ * - `fenced`: somebody else has taken over the thread; nothing was written
+ * - `workers_lost`: the run was given up, since every process that worked on it died
  */
 export type ErrorCode =
   | 'invalid_input'
@@ -26,6 +31,11 @@ export type ErrorCode =
   | 'timeout'
   | 'tool_failed'
   | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'fenced'
+  | 'workers_lost'
 
 export interface ErrorFields {
   /** What was being done, as `room.verb`: `agent.stream`, `model.stream`, `tool.run`. */

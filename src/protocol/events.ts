@@ -96,8 +96,12 @@ export interface RunStartEvent {
   readonly input: readonly Message[]
   /** What had to be mended in the history that was handed in. */
   readonly repairs?: readonly string[]
-  /** The suspended run that this one continues. */
+  /** The run that this one continues: one that was suspended, or whose process is gone. */
   readonly resumes?: string
+  /** In a thread: the numbers of the inputs that it answers. The conversation before them stands in the log, not in `input`. */
+  readonly heard?: readonly number[]
+  /** How many processes have been lost while they worked on what this goes on with. */
+  readonly losses?: number
 }
 
 /** One generation begins. Rounds count from 1. */
@@ -105,6 +109,8 @@ export interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
+  /** In a thread: the numbers of the inputs that it hears for the first time. */
+  readonly heard?: readonly number[]
 }
 
 /** The round's request failed and is sent again, to `model`, after `delayMs`. */
@@ -221,11 +227,37 @@ export interface ApprovalEvent {
   readonly input?: JsonObject
 }
 
-/** Someone spoke while the run was under way; the next round hears it. `correct` is the agent itself, on a bad answer. */
+/**
+ * Someone spoke:
+ * - `queue`: to be answered after the current run
+ * - `steer`: to the current run, whose next round hears it; answered like `queue` if there is none any more
+ * - `interrupt`: the current run is cancelled, and this answered
+ * - `correct`: the agent itself, to its model, on a bad answer
+ */
 export interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
-  readonly mode: 'steer' | 'correct'
+  readonly mode: InputMode | 'correct'
+}
+
+export type InputMode = 'queue' | 'steer' | 'interrupt'
+
+/** Someone wants quiet: the current run is cancelled, and what waits is not answered by itself. The next run hears it. */
+export interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+/**
+ * From here on the model reads `message` in place of the first `replaces` messages before the current round. Those of the
+ * system among them stay, in front of it. The log keeps them all.
+ */
+export interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  /** What it took to write it; counts as the run's. */
+  readonly usage?: Partial<Usage>
 }
 
 export type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
@@ -254,4 +286,20 @@ export type RunEvent =
   | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
+  | SummaryEvent
   | RunEndEvent
+
+/** What stands in the log of a thread: its runs, one after the other, and what people say to it in between and meanwhile. */
+export type ThreadEvent = RunEvent | StopEvent
+
+/**
+ * A numbered event of a thread. Numbers count from 1 without a gap. `from` is there where deltas were joined: the entry then
+ * stands for all numbers from that to `seq`.
+ */
+export interface Entry {
+  readonly seq: number
+  readonly from?: number
+  /** When it was written, in milliseconds since 1970. */
+  readonly at: number
+  readonly event: ThreadEvent
+}

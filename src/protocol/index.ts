@@ -5,6 +5,8 @@ export { checkMessages, checkVersion, readTranscript, writeTranscript } from './
 export type { Clock } from './clock.ts'
 export { sleep, systemClock } from './clock.ts'
 export { closest } from './closest.ts'
+export type { Delta, Growing } from './deltas.ts'
+export { beginGrowing, grow, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
 export type { AssistantDraft } from './draft.ts'
 export { assistantDraft, foldMessage } from './draft.ts'
 export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
@@ -14,8 +16,10 @@ export type {
   ApprovalRequestEvent,
   CallStatus,
   DoneEvent,
+  Entry,
   FinishReason,
   InputEvent,
+  InputMode,
   ModelEvent,
   Outcome,
   PartEndEvent,
@@ -30,7 +34,10 @@ export type {
   RunEndEvent,
   RunEvent,
   RunStartEvent,
+  StopEvent,
+  SummaryEvent,
   TextEvent,
+  ThreadEvent,
   ToolCallEvent,
   ToolInputEvent,
   ToolInputStartEvent,
@@ -83,6 +90,29 @@ export {
 export { findUnpaired, pairHistory } from './pairing.ts'
 export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
+export type { CallState, HeardInput, RunState } from './run-state.ts'
+export {
+  applyEvent,
+  emptyState,
+  foldLog,
+  mayRunTools,
+  messagesOf,
+  nextAction,
+  openRequests,
+  transcriptOf,
+} from './run-state.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export type { ThreadAction, ThreadState, WaitingInput } from './thread-state.ts'
+export {
+  applyEntry,
+  approvalsOf,
+  beginRun,
+  cancelReason,
+  conversationOf,
+  emptyThread,
+  isOpen,
+  nextThreadAction,
+  usageOf,
+} from './thread-state.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'

@@ -3,6 +3,8 @@ export interface Pool {
   add(job: { readonly exclusive: boolean; start(): Promise<void> }): void
   /** Forgets the jobs that have not started. */
   clear(): void
+  /** Starts nothing more. */
+  hold(): void
 }
 
 type Job = Parameters<Pool['add']>[0]
@@ -11,6 +13,7 @@ export function createPool(limit: number): Pool {
   const waiting: Job[] = []
   let running = 0
   let alone = false
+  let held = false
 
   function over() {
     running--
@@ -21,7 +24,7 @@ export function createPool(limit: number): Pool {
   function startNext() {
     for (;;) {
       const next = waiting[0]
-      if (!next || alone || running >= limit || (next.exclusive && running > 0)) return
+      if (!next || held || alone || running >= limit || (next.exclusive && running > 0)) return
       waiting.shift()
       running++
       alone = next.exclusive
@@ -36,6 +39,9 @@ export function createPool(limit: number): Pool {
     },
     clear() {
       waiting.length = 0
+    },
+    hold() {
+      held = true
     },
   }
 }

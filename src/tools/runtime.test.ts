@@ -54,6 +54,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
   const failures: string[][] = []
   const runtime = toolRuntime<unknown>({
     emit: (event) => events.push(event),
+    commit: undefined,
     clock,
     runId: 'run_2',
     originId: 'run_1',

@@ -34,6 +34,8 @@ export interface Replacement {
 
 export interface RuntimeOptions<Context> {
   readonly emit: (event: RunEvent) => void
+  /** Where the events are kept: resolves when those emitted so far are safe. A tool starts only after that. */
+  readonly commit: (() => Promise<void>) | undefined
   readonly clock: Clock
   readonly runId: string
   /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
@@ -50,7 +52,7 @@ export interface RuntimeOptions<Context> {
 }
 
 /** A call to deal with, and what the log already knows of it. */
-interface CallOrder {
+export interface CallOrder {
   readonly call: ToolCallEvent
   /** The tools of the round in which the call was made. */
   readonly tools: ReadonlyMap<string, Tool>
@@ -81,6 +83,8 @@ export interface ToolRuntime {
   modelDone(): void
   /** All calls of the round are dealt with, or it was retracted: drops those that have not started. */
   roundOver(): void
+  /** Starts no call any more; resolves when none is running. */
+  hold(): Promise<void>
   /** Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. */
   cancel(reason: string): void
 }
@@ -100,18 +104,22 @@ type Result = { output: readonly ToolResultPart[]; isError: boolean; status: Cal
 const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
-  const { emit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
+  const { emit, commit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
   const pool = createPool(options.concurrency)
   let tickets: Ticket[] = []
   let modelDoneAt: number | undefined
-  let waiters: (() => void)[] = []
+  let waiters: { isOver: () => boolean; resolve: () => void }[] = []
 
-  const isBusy = () => tickets.some((ticket) => ticket.state === 'pending' || ticket.state === 'running')
+  const isRunning = () => tickets.some((ticket) => ticket.state === 'running')
+  const isBusy = () => tickets.some((ticket) => ticket.state === 'pending') || isRunning()
 
   function wake() {
-    if (isBusy()) return
-    for (const resolve of waiters) resolve()
-    waiters = []
+    for (const { isOver, resolve } of waiters) if (isOver()) resolve()
+    waiters = waiters.filter(({ isOver }) => !isOver())
+  }
+
+  function until(isOver: () => boolean): Promise<void> {
+    return isOver() ? Promise.resolve() : new Promise((resolve) => waiters.push({ isOver, resolve }))
   }
 
   function answer(ticket: Ticket, result: Result, shown = result.output) {
@@ -228,7 +236,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       attempt,
       ...(!isSame(input, call.input) && { input }),
     })
-    // Whoever was told of it may have cancelled the run.
+    if (commit) await commit()
+    // Whoever was told of it may have cancelled the run, or somebody else has taken it over.
     if (ticket.state !== 'running') return
     let listening = true
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
@@ -245,6 +254,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         idempotencyKey: `${originId}:${callId}`,
         progress: (data) => report({ data: toJson(data) }),
         relay: (event) => report({ event }),
+        commit: async () => commit?.(),
         resumed: ticket.order.resumed,
       },
       { clock, timeoutMs },
@@ -320,7 +330,11 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         status,
       )
     },
-    settled: () => (isBusy() ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve()),
+    settled: () => until(() => !isBusy()),
+    hold() {
+      pool.hold()
+      return until(() => !isRunning())
+    },
     modelDone() {
       modelDoneAt = clock.now()
     },

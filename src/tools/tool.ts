@@ -30,6 +30,8 @@ export interface ToolContext<Context = unknown> {
   progress(data: unknown): void
   /** Passes on an event of a run that this tool itself has started. */
   relay(event: RunEvent): void
+  /** Resolves when everything it told so far would survive a crash: in a thread when that is durable, else at once. */
+  commit(): Promise<void>
   /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
   readonly resumed: Resumed | undefined
   /** What the caller of `agent.stream(input, { context })` passed in. */

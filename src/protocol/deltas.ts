@@ -1,4 +1,4 @@
-import type { RunEvent } from '../protocol/index.ts'
+import type { RunEvent } from './events.ts'
 
 /** A delta event, bare or inside the progress of a sub-agent's call. */
 export type Delta = Extract<RunEvent, { type: 'text' | 'reasoning' | 'tool-input' | 'tool-progress' }>

@@ -1,23 +1,23 @@
+import type { AssistantDraft } from './draft.ts'
+import { assistantDraft } from './draft.ts'
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
-  AssistantDraft,
-  JsonObject,
-  Message,
   Outcome,
   RoundFinish,
   RoundStartEvent,
   RunEvent,
+  SummaryEvent,
   ToolCallEvent,
-  ToolMessage,
   ToolResultEvent,
-  Usage,
-  UserMessage,
-} from '../protocol/index.ts'
-import { addUsage, assistantDraft, noUsage } from '../protocol/index.ts'
+} from './events.ts'
+import type { JsonObject } from './json.ts'
+import type { Message, ToolMessage, UserMessage } from './messages.ts'
+import type { Usage } from './usage.ts'
+import { addUsage, noUsage } from './usage.ts'
 
 /** What the log says of one call of the current round. */
-interface CallState {
+export interface CallState {
   readonly call: ToolCallEvent
   /** How often it has begun to run. */
   attempts: number
@@ -38,6 +38,12 @@ interface CallState {
   result?: ToolResultEvent
 }
 
+/** Something said to a run. `seq` is its number where it stands in the log of a thread. */
+export interface HeardInput {
+  readonly message: UserMessage
+  readonly seq?: number
+}
+
 /**
  * A run as a fold of its log. Nothing else decides what happens next, so a run that was suspended or cut off anywhere goes on
  * from its events alone.
@@ -48,8 +54,12 @@ export interface RunState {
   originId: string
   /** The conversation up to the current round. */
   readonly history: Message[]
+  /** The messages that the model does not read any more, since a summary stands for them. */
+  readonly forgotten: Message[]
+  /** How many messages at the front of the history stand for those: the summary, behind what the system says. */
+  summaries: number
   /** What was said to the run since the current round began; the next one hears it. */
-  inputs: UserMessage[]
+  inputs: HeardInput[]
   /** 0 before the first. */
   round: number
   /** The model that tells the current round. */
@@ -70,6 +80,8 @@ export interface RunState {
   /** The words of the last round. */
   text: string
   usage: Usage
+  /** How long the conversation was for the model at the end of its last round; unknown before that, and after a summary. */
+  contextTokens: number | undefined
   finish: RoundFinish | undefined
   outcome: Outcome | undefined
 }
@@ -79,6 +91,8 @@ export function emptyState(): RunState {
     runId: '',
     originId: '',
     history: [],
+    forgotten: [],
+    summaries: 0,
     inputs: [],
     round: 0,
     model: '',
@@ -91,6 +105,7 @@ export function emptyState(): RunState {
     corrections: 0,
     text: '',
     usage: noUsage,
+    contextTokens: undefined,
     finish: undefined,
     outcome: undefined,
   }
@@ -156,7 +171,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.openInputs.clear()
       state.finish = event.finish
       state.text = state.draft.text
-      if (event.usage) state.usage = addUsage(state.usage, event.usage)
+      if (event.usage) countRound(state, event.usage)
       return
     case 'tool-start':
       return change(state, event.callId, (call) => {
@@ -187,13 +202,16 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       })
     case 'approval':
       return change(state, event.callId, (call) => {
-        call.decisions.set(event.callId, event)
+        // The first one counts.
+        if (!call.decisions.has(event.callId)) call.decisions.set(event.callId, event)
         call.waiting = false
       })
     case 'input':
-      state.inputs.push(event.message)
+      state.inputs.push({ message: event.message })
       if (event.mode === 'correct') state.corrections++
       return
+    case 'summary':
+      return replaceOldest(state, event)
     case 'run-end':
       state.outcome = event.outcome
   }
@@ -206,17 +224,33 @@ function change(state: RunState, callId: string, alter: (call: CallState) => voi
   if (call) alter(call)
 }
 
-function beginRound(state: RunState, { round, model }: RoundStartEvent) {
+function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {
   if (state.phase === 'told') {
     if (state.calls.size > 0) state.toolRounds++
     state.history.push(...roundMessages(state))
     forgetRound(state)
   }
-  state.history.push(...state.inputs)
-  state.inputs = []
+  const isHeard = ({ seq }: HeardInput) => seq === undefined || heard?.includes(seq)
+  for (const input of state.inputs) if (isHeard(input)) state.history.push(input.message)
+  state.inputs = state.inputs.filter((input) => !isHeard(input))
   state.round = round
   state.model = model
   state.phase = 'telling'
+}
+
+function countRound(state: RunState, usage: Partial<Usage>) {
+  state.usage = addUsage(state.usage, usage)
+  if (usage.inputTokens !== undefined) state.contextTokens = usage.inputTokens + (usage.outputTokens ?? 0)
+}
+
+function replaceOldest(state: RunState, { replaces, message, usage }: SummaryEvent) {
+  const replaced = state.history.slice(0, replaces)
+  const front = [...replaced.filter(({ role }) => role === 'system'), message]
+  for (const one of replaced.slice(state.summaries)) state.forgotten.push(one)
+  state.history.splice(0, replaces, ...front)
+  state.summaries = front.length
+  state.contextTokens = undefined
+  if (usage) state.usage = addUsage(state.usage, usage)
 }
 
 function forgetRound(state: RunState) {
@@ -243,9 +277,14 @@ function toolMessage({ callId, name, output, shown, isError }: ToolResultEvent):
   return { role: 'tool', callId, name, content: shown ?? output, ...(isError && { isError }) }
 }
 
-/** The whole conversation as it stands. */
+/** The whole conversation as it was, also what the model reads only a summary of. */
+export function transcriptOf(state: RunState): Message[] {
+  return [...state.forgotten, ...messagesOf(state).slice(state.summaries)]
+}
+
+/** The conversation as the model reads it. */
 export function messagesOf(state: RunState): Message[] {
-  return [...state.history, ...roundMessages(state), ...state.inputs]
+  return [...state.history, ...roundMessages(state), ...state.inputs.map(({ message }) => message)]
 }
 
 export interface NextOptions {

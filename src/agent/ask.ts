@@ -1,0 +1,122 @@
+import type {
+  Clock,
+  DoneEvent,
+  Model,
+  ModelRequest,
+  ModelSettings,
+  OptionTable,
+  Usage,
+} from '../protocol/index.ts'
+import {
+  addUsage,
+  checkOptions,
+  checkUsage,
+  MillraceError,
+  noUsage,
+  sleep,
+  someText,
+  toMillraceError,
+} from '../protocol/index.ts'
+import { generate } from './generation.ts'
+import { modelList, modelProblem } from './option-checks.ts'
+import type { RetryOptions } from './retry.ts'
+import { retries } from './retry.ts'
+
+/** Something that a model is asked beside the conversation. */
+export interface Question {
+  readonly prompt: string
+  readonly system?: string | undefined
+  /** The one of the round if absent. */
+  readonly model?: Model | undefined
+}
+
+export interface AskOptions {
+  readonly model: Model
+  /** Of these only the headers go with a question: the rest is meant for answers to the user. */
+  readonly settings: ModelSettings
+  readonly clock: Clock
+  readonly retry: RetryOptions
+  readonly firstEventMs: number
+  readonly idleMs: number
+}
+
+export interface Asking {
+  /** Gives the words of the answer. Rejects with the model's error when that is hopeless, or with the signal's reason. */
+  ask(question: Question): Promise<string>
+  /** Of all answers so far; undefined if no model has told. */
+  readonly usage: Usage | undefined
+}
+
+const questionTable: OptionTable<Question> = {
+  prompt: someText,
+  system: someText,
+  model: modelProblem,
+}
+
+/** Asks with the time limits and the retries of the agent. */
+export function asking(options: AskOptions, signal: AbortSignal): Asking {
+  const { settings, clock, retry } = options
+  const { headers } = settings
+  let usage: Usage | undefined
+
+  async function ask(question: Question): Promise<string> {
+    checkOptions({ ...question, prompt: question.prompt ?? null }, questionTable, {
+      op: 'ask',
+      what: 'ask: the field',
+    })
+    const { prompt, system, model = options.model } = question
+    const request: ModelRequest = {
+      messages: [
+        ...(system ? [{ role: 'system', content: system } as const] : []),
+        { role: 'user', content: prompt },
+      ],
+      tools: [],
+      settings: headers ? { headers } : {},
+    }
+    const chosen = retries(modelList([model], { op: 'ask', requireStreaming: false }), retry)
+    for (;;) {
+      signal.throwIfAborted()
+      const { text, done, error } = await listen(chosen.model, request)
+      if (done?.usage) usage = addUsage(usage ?? noUsage, checkUsage(done.usage))
+      if (done) return readText(text, done, chosen.model)
+      signal.throwIfAborted()
+      const delayMs = chosen.failed(error)
+      if (delayMs === undefined) throw error
+      await sleep(delayMs, { clock, signal })
+    }
+  }
+
+  async function listen(model: Model, request: ModelRequest) {
+    const { firstEventMs, idleMs } = options
+    let text = ''
+    const generation = generate({
+      model,
+      request,
+      clock,
+      firstEventMs,
+      idleMs,
+      onEvent(event) {
+        if (event.type === 'text') text += event.text
+      },
+    })
+    const stop = () =>
+      generation.stop(toMillraceError(signal.reason, { op: 'ask', code: 'stream_interrupted' }))
+    signal.addEventListener('abort', stop, { once: true })
+    const end = await generation.end
+    signal.removeEventListener('abort', stop)
+    return { text, ...end }
+  }
+
+  return {
+    ask,
+    get usage() {
+      return usage
+    },
+  }
+}
+
+function readText(text: string, { finish }: DoneEvent, { id }: Model): string {
+  if (finish !== 'refusal' && finish !== 'content-filter' && text.trim()) return text.trim()
+  const message = `the model '${id}' gave no answer (${finish})`
+  throw new MillraceError({ op: 'ask', code: 'llm_error', message })
+}

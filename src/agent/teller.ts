@@ -1,0 +1,270 @@
+import type { Message, MillraceError, Model, RunEvent, RunState } from '../protocol/index.ts'
+import { messagesOf, nextAction } from '../protocol/index.ts'
+import type { Tool, ToolRuntime } from '../tools/index.ts'
+import { overTheLimit, refusalOf } from './call-limits.ts'
+import type { Generation } from './generation.ts'
+import { generate } from './generation.ts'
+import { interrupted } from './interrupted.ts'
+import { modelList } from './option-checks.ts'
+import type { LoopOptions } from './options.ts'
+import type { RoundPlan } from './request.ts'
+import { planRound, toRequest } from './request.ts'
+import type { Retries } from './retry.ts'
+import { retries } from './retry.ts'
+import { tellRound } from './round.ts'
+import { roundEnd } from './round-end.ts'
+import type { LongConversation, Shortening } from './shorten.ts'
+import { isNearLimit, shortenConversation, unshortened } from './shorten.ts'
+
+/** Tells the rounds of a run: plans each, and sends as many requests as it takes. */
+export interface Teller {
+  /** The tools of the current round. */
+  readonly tools: ReadonlyMap<string, Tool>
+  /** Makes sure of `tools` where the current round was told by somebody else. Throws what `prepareRound` does. */
+  recallTools(): Promise<void>
+  /** Tells one round. Gives the error if that is hopeless; throws what the caller's hooks do. */
+  tell(): Promise<MillraceError | undefined>
+  /** Closes a round that the model did not finish. */
+  interrupt(error?: MillraceError): void
+  /** The run is over: nothing more is sent or told. With an error, the request that is under way ends with it. */
+  stop(error?: MillraceError): void
+}
+
+export interface TellerOptions<Context> {
+  readonly state: RunState
+  readonly emit: (event: RunEvent) => void
+  /** Brings the state up to date with what was emitted. */
+  readonly settle: () => void
+  readonly runtime: ToolRuntime
+  readonly options: LoopOptions<Context>
+}
+
+/** A round as it is sent, and to whom. */
+interface Sending<Context> {
+  readonly plan: RoundPlan<Context>
+  readonly chosen: Retries
+}
+
+/** How often a conversation is shortened for one round before it is given up. */
+const maxShortenings = 2
+
+export function teller<Context>({ state, emit, settle, runtime, options }: TellerOptions<Context>): Teller {
+  const { clock, models, requireStreaming } = options
+  const modelRetries = retries(models, options.retry)
+  let stopped = false
+  /** Ends the wait before a request is sent again. */
+  let wake = () => {}
+  let generation: Generation | undefined
+  let shortening: AbortController | undefined
+  let tools: ReadonlyMap<string, Tool> = byName(options.tools)
+  let toolsOfRound = 0
+
+  /** A round as the agent's options and the caller's hook want it. */
+  function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
+    const { system, settings, context, prepareRound } = options
+    const { model } = modelRetries
+    // Held to a tool in every round, a model could never answer.
+    const { toolChoice: choice } = options
+    const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
+    return planRound(
+      { round, messages, model, system, tools: options.tools, settings, toolChoice, context },
+      prepareRound,
+    )
+  }
+
+  function take(plan: RoundPlan<Context>): Sending<Context> {
+    setTools(plan)
+    // A model chosen for one round alone has no fallback but its own.
+    const chosen =
+      plan.model === modelRetries.model
+        ? modelRetries
+        : retries(modelList([plan.model], { op: 'prepareRound', requireStreaming }), options.retry)
+    return { plan, chosen }
+  }
+
+  function setTools(plan: RoundPlan<Context>) {
+    tools = byName(plan.tools)
+    toolsOfRound = plan.round
+  }
+
+  /** Until it is time, or the run is over. */
+  function waitFor(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (stopped) return resolve()
+      const cancel = clock.after(ms, resolve)
+      wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  function interrupt(error?: MillraceError) {
+    emit({
+      type: 'round-end',
+      round: state.round,
+      model: state.model,
+      finish: 'interrupted',
+      ...(error && { error: error.toJSON() }),
+      ...(generation && { timings: generation.elapsed() }),
+    })
+  }
+
+  /** Plans the next round and begins it. Gives nothing if the run is over by then. */
+  async function begin(): Promise<Sending<Context> | undefined> {
+    // What goes wrong here is told when the provider refuses: until then the conversation fits.
+    if (isNearLimit(state, options.contextTokens)) await shorten('limit', modelRetries.model)
+    if (stopped) return undefined
+    const heard = state.inputs.length
+    const again = state.phase === 'none' && state.round > 0
+    const planned = await plan(again ? state.round : state.round + 1, messagesOf(state))
+    if (stopped) return undefined
+    // What was said while the hook was thinking belongs to this round too.
+    const late = state.inputs.slice(heard).map(({ message }) => message)
+    const numbers = state.inputs.flatMap(({ seq }) => seq ?? [])
+    const sending = take({ ...planned, messages: [...planned.messages, ...late] })
+    runtime.roundOver()
+    generation = undefined
+    emit({
+      type: 'round-start',
+      round: planned.round,
+      model: sending.chosen.model.id,
+      ...(numbers.length > 0 && { heard: numbers }),
+    })
+    return sending
+  }
+
+  async function tell(): Promise<MillraceError | undefined> {
+    let sending = await begin()
+    let shortenings = 0
+    for (let attempt = 1; sending && !stopped; attempt++) {
+      const failed = await tellOnce(sending)
+      if (!failed || stopped) return undefined
+      let { error } = failed
+      if (error.code === 'context_overflow' && !failed.shown && shortenings++ < maxShortenings) {
+        const shorter = await shorterThan(sending, error)
+        if (stopped) return undefined
+        if (shorter.sending) {
+          sending = shorter.sending
+          await sendAgain(sending, { attempt: attempt + 1, delayMs: 0, error })
+          continue
+        }
+        error = shorter.error
+      }
+      const delayMs = sending.chosen.failed(error)
+      if (delayMs === undefined) return error
+      if (nextAction(state, options).type === 'keep') {
+        // The round stands as far as it closed: generating it again would run its calls twice.
+        interrupt(error)
+        runtime.modelDone()
+        await waitFor(delayMs)
+        return undefined
+      }
+      if (failed.shown) {
+        runtime.roundOver()
+        emit({ type: 'round-retract', round: sending.plan.round, reason: error.message })
+      }
+      await sendAgain(sending, { attempt: attempt + 1, delayMs, error })
+    }
+    return undefined
+  }
+
+  function sendAgain(
+    { plan, chosen }: Sending<Context>,
+    { attempt, delayMs, error }: { attempt: number; delayMs: number; error: MillraceError },
+  ): Promise<void> {
+    const { round } = plan
+    emit({ type: 'round-retry', round, attempt, model: chosen.model.id, delayMs, error: error.toJSON() })
+    return waitFor(delayMs)
+  }
+
+  /** Sends one request and tells what comes back. Gives nothing if all went well. */
+  async function tellOnce({
+    plan,
+    chosen,
+  }: Sending<Context>): Promise<{ error: MillraceError; shown: boolean } | undefined> {
+    const request = toRequest(plan, chosen.model, options.output?.jsonSchema)
+    const round = tellRound({
+      state,
+      emit,
+      runtime,
+      tools,
+      refusal: refusalOf(state, options),
+      overTheLimit: (index) => overTheLimit(index, options.maxCallsPerRound),
+    })
+    generation = generate({
+      model: chosen.model,
+      request,
+      clock,
+      firstEventMs: options.firstEventMs,
+      idleMs: options.idleMs,
+      onEvent: round.hear,
+    })
+    // The model itself may have ended the run, before there was anything to stop.
+    if (stopped) generation.stop(interrupted('the run is over'))
+    const { elapsed } = generation
+    const { done, error } = await generation.end
+    if (stopped) return undefined
+    if (error) return { error, shown: round.shown }
+    chosen.succeeded()
+    settle()
+    const cutOff = round.closeCutOff(done)
+    emit(roundEnd(done, elapsed(), { round: plan.round, model: chosen.model.id }))
+    runtime.modelDone()
+    for (const call of cutOff) runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
+    return undefined
+  }
+
+  /** The same round with a shorter conversation; or why it failed, and why it could not be shortened if that went wrong. */
+  async function shorterThan(
+    { plan: { round }, chosen }: Sending<Context>,
+    error: MillraceError,
+  ): Promise<{ sending?: Sending<Context>; error: MillraceError }> {
+    const { summary, failure } = await shorten('overflow', chosen.model)
+    if (failure !== undefined) return { error: unshortened(error, failure) }
+    if (!summary || stopped) return { error }
+    // What was said since the round began is for the next one.
+    const planned = await plan(round, [...state.history])
+    return { sending: take(planned), error }
+  }
+
+  async function shorten(reason: LongConversation['reason'], model: Model): Promise<Shortening> {
+    if (!options.shorten) return {}
+    shortening = new AbortController()
+    const { signal } = shortening
+    const shortened = await shortenConversation({
+      ...options,
+      shorten: options.shorten,
+      limit: options.contextTokens,
+      state,
+      reason,
+      model,
+      signal,
+    })
+    shortening = undefined
+    if (shortened.summary) emit(shortened.summary)
+    return shortened
+  }
+
+  return {
+    get tools() {
+      return tools
+    },
+    async recallTools() {
+      if (toolsOfRound !== state.round) setTools(await plan(state.round, state.history))
+    },
+    tell,
+    interrupt,
+    stop(error) {
+      stopped = true
+      wake()
+      if (!error) return
+      generation?.stop(error)
+      shortening?.abort(error)
+    },
+  }
+}
+
+function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  return new Map(tools.map((tool) => [tool.name, tool]))
+}

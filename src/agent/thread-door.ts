@@ -1,0 +1,34 @@
+import type { ApprovalEvent, InputUserMessage, RunEvent, RunState, UserMessage } from '../protocol/index.ts'
+import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
+import type { Loop } from './loop.ts'
+import type { ThreadStart } from './loop-start.ts'
+import type { Decision } from './run.ts'
+
+/** Shared by all copies of this package, so that an agent of one can be used by the threads of another. */
+export const threadDoor = Symbol.for('millrace.threadDoor')
+
+/** What a thread needs of an agent: the same loop, going on from a log that somebody else keeps. */
+export interface ThreadDoor {
+  /** Throws `invalid_input` if the agent's options cannot be used. */
+  check(op: string): void
+  /** Throws `invalid_input` on what this agent cannot be told. */
+  readMessage(input: string | InputUserMessage, op: string): UserMessage
+  /** Throws `invalid_input` on what fits no open call, or not its tool's schema. */
+  readDecision(decision: Decision, state: RunState, op: string): ApprovalEvent
+  /** `relay` is told of each event as it happens; no tool starts before `commit` has resolved. */
+  start(
+    from: ThreadStart,
+    options: {
+      readonly context: unknown
+      readonly relay: (event: RunEvent) => void
+      readonly commit: () => Promise<void>
+    },
+  ): Loop
+}
+
+/** Throws `invalid_input` if it is no agent. */
+export function threadDoorOf(agent: unknown, name: string): ThreadDoor {
+  const door = isObject(agent) && (agent as Record<symbol, unknown>)[threadDoor]
+  if (door) return door as ThreadDoor
+  throw invalidInput('millrace', `the agent '${name}' must be made by agent({ … }), not ${kindOf(agent)}`)
+}

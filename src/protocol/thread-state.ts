@@ -1,0 +1,156 @@
+import type { ErrorJson } from './errors.ts'
+import type { Entry, InputMode } from './events.ts'
+import type { Message, UserMessage } from './messages.ts'
+import type { RunState } from './run-state.ts'
+import { applyEvent, emptyState, messagesOf, openRequests, transcriptOf } from './run-state.ts'
+import type { Usage } from './usage.ts'
+import { addUsage, noUsage } from './usage.ts'
+
+/** Something said to a thread that no run has heard yet. */
+export interface WaitingInput {
+  readonly seq: number
+  readonly message: UserMessage
+  readonly mode: InputMode
+  /** Said before a stop: nothing is begun for it, but the next run hears it. */
+  held: boolean
+}
+
+/** A thread as a fold of its log. */
+export interface ThreadState {
+  /** The number of the last entry; 0 if there is none. */
+  head: number
+  /** The current run or, after it, the last one; undefined before the first. */
+  run: RunState | undefined
+  agent: string | undefined
+  waiting: WaitingInput[]
+  /** The largest number that the current run was begun for: a stop behind it is meant for that run. */
+  answering: number
+  stop: { readonly seq: number; readonly reason: string } | undefined
+  /** Of the runs before the current one. */
+  earlierUsage: Usage
+  error: ErrorJson | undefined
+}
+
+export function emptyThread(): ThreadState {
+  return {
+    head: 0,
+    run: undefined,
+    agent: undefined,
+    waiting: [],
+    answering: 0,
+    stop: undefined,
+    earlierUsage: noUsage,
+    error: undefined,
+  }
+}
+
+/**
+ * Takes the next entry of the log. Deltas may be joined. While a run is `live` its own loop folds it, and began it by `beginRun`:
+ * then only what stands around it is taken.
+ */
+export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = false } = {}): void {
+  state.head = seq
+  switch (event.type) {
+    case 'input':
+      if (event.mode === 'correct') break
+      state.waiting.push({ seq, message: event.message, mode: event.mode, held: false })
+      return
+    case 'stop':
+      state.stop = { seq, reason: event.reason }
+      for (const input of state.waiting) input.held = true
+      return
+    case 'run-start':
+      state.agent = event.agent
+      state.error = undefined
+      if (event.resumes === undefined && !live) beginRun(state, event.heard)
+      break
+    case 'round-start': {
+      const heard = takeHeard(state, event.heard)
+      if (!live) state.run?.inputs.push(...heard)
+      break
+    }
+    case 'run-end':
+      state.error = event.error
+  }
+  if (state.run && !live) applyEvent(state.run, event)
+}
+
+/** A run begins with the conversation as the runs before it have left it, and what it was begun for. */
+export function beginRun(state: ThreadState, heard: readonly number[] = []): RunState {
+  const run = emptyState()
+  const before = state.run
+  if (before) {
+    run.history.push(...messagesOf(before))
+    run.forgotten.push(...before.forgotten)
+    run.summaries = before.summaries
+    run.contextTokens = before.contextTokens
+    for (const id of before.callIds) run.callIds.add(id)
+    state.earlierUsage = addUsage(state.earlierUsage, before.usage)
+  }
+  const inputs = takeHeard(state, heard)
+  run.history.push(...inputs.map(({ message }) => message))
+  state.answering = Math.max(0, ...heard)
+  state.run = run
+  return run
+}
+
+function takeHeard(state: ThreadState, heard: readonly number[] = []): WaitingInput[] {
+  if (heard.length === 0) return []
+  const taken = state.waiting.filter(({ seq }) => heard.includes(seq))
+  state.waiting = state.waiting.filter(({ seq }) => !heard.includes(seq))
+  return taken
+}
+
+/**
+ * - `idle`: nothing to do before somebody says something; `wait`: nor before a person decides
+ * - `start`: begin a run for these inputs
+ * - `continue`: go on with a run whose process is gone, or that a person has decided about
+ * - `cancel`: the run that is under way, or waits, is to end
+ */
+export type ThreadAction =
+  | { readonly type: 'idle' | 'wait' | 'continue' }
+  | { readonly type: 'start'; readonly inputs: readonly WaitingInput[] }
+  | { readonly type: 'cancel'; readonly reason: string }
+
+/** What happens next in a thread: a pure function of its log. */
+export function nextThreadAction(state: ThreadState): ThreadAction {
+  const { run, waiting } = state
+  if (run && isOpen(run)) {
+    const reason = cancelReason(state)
+    if (reason !== undefined) return { type: 'cancel', reason }
+    if (run.outcome === undefined) return { type: 'continue' }
+    const decided = [...run.calls.values()].some((call) => !call.result && !call.waiting)
+    return { type: decided ? 'continue' : 'wait' }
+  }
+  const wanted = waiting.filter(({ held }) => !held)
+  const last = wanted.findLast(({ mode }) => mode === 'interrupt') ?? wanted[0]
+  if (!last) return { type: 'idle' }
+  // What was said before it comes along, so that the conversation keeps its order.
+  return { type: 'start', inputs: waiting.filter(({ seq }) => seq <= last.seq) }
+}
+
+/** Why the current run is to end now; undefined if nobody wants that. */
+export function cancelReason({ stop, answering, waiting }: ThreadState): string | undefined {
+  if (stop && stop.seq > answering) return stop.reason
+  return waiting.some(({ mode, held }) => mode === 'interrupt' && !held)
+    ? 'interrupted by a new message'
+    : undefined
+}
+
+/** It goes on sooner or later: it is under way, or waits for a person. */
+export function isOpen({ outcome }: RunState): boolean {
+  return outcome === undefined || outcome === 'suspended'
+}
+
+/** Everything that was said, also what the model reads only a summary of, and what waits to be heard. */
+export function conversationOf({ run, waiting }: ThreadState): Message[] {
+  return [...(run ? transcriptOf(run) : []), ...waiting.map(({ message }) => message)]
+}
+
+export function approvalsOf({ run }: ThreadState) {
+  return run && isOpen(run) ? openRequests(run) : []
+}
+
+export function usageOf({ run, earlierUsage }: ThreadState): Usage {
+  return run ? addUsage(earlierUsage, run.usage) : earlierUsage
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import type { Entry } from '../../protocol/index.ts'
+import type { Lease, ThreadStore } from '../../threads/index.ts'
+import type { Cases } from './scene.ts'
+import { claimed, leaseMs, ownedThread, readAll, rejectsWith, said, word } from './scene.ts'
+
+const log: Entry[] = [
+  { seq: 1, at: 1000, event: said('hello') },
+  { seq: 4, from: 2, at: 1003, event: word('three deltas') },
+  { seq: 5, at: 1004, event: { type: 'part-end', part: 'text' } },
+]
+
+/** What the same name must not mean to a careless store. */
+const oddNames = [
+  'a',
+  'A',
+  'a ',
+  "'; DROP TABLE threads; --",
+  '"quoted"',
+  '%',
+  '_',
+  '..',
+  'é',
+  'e\u0301',
+  'ß',
+  '😀',
+  'a\0b',
+  'a\0c',
+  '\ud83d',
+  '\ud83e',
+  'x'.repeat(2000),
+]
+
+export const threadCases: Cases = {
+  'a new thread is empty, idle, and as it was asked for': async ({ store, other, now }) => {
+    const thread = { id: 't', agent: 'a', user: 'u', metadata: { deep: [1, { x: null }] } }
+    assert.equal(await store.create({ ...thread, forkedFrom: { id: 'o', seq: 7 } }), true)
+    assert.deepEqual(await other.get('t'), {
+      ...thread,
+      forkedFrom: { id: 'o', seq: 7 },
+      createdAt: now(),
+      updatedAt: now(),
+      head: 0,
+      status: 'idle',
+    })
+    assert.deepEqual(await store.read('t', { after: 0, limit: 10 }), [])
+    assert.equal(await store.claim('t', 'worker', leaseMs), undefined)
+    await store.create({ id: 'bare', agent: 'a' })
+    assert.deepEqual(Object.keys((await store.get('bare')) ?? {}).sort(), [
+      'agent',
+      'createdAt',
+      'head',
+      'id',
+      'status',
+      'updatedAt',
+    ])
+  },
+
+  'a thread that is there already is not made again, and stays as it is': async ({ store, other, pass }) => {
+    await store.create({ id: 't', agent: 'first' })
+    await store.signal('t', undefined, said('hello'))
+    const before = await store.get('t')
+    pass(10)
+    assert.equal(await other.create({ id: 't', agent: 'second' }), false)
+    assert.equal(await store.create({ id: 't', agent: 'second' }, log), false)
+    assert.deepEqual(await store.get('t'), before)
+    assert.equal((await readAll(store, 't')).length, 1)
+  },
+
+  'of many that make the same thread at once, one does': async ({ store, other }) => {
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 ? store : other).create({ id: 't', agent: `${index}` }),
+      ),
+    )
+    assert.equal(made.filter(Boolean).length, 1)
+    assert.equal((await store.get('t'))?.agent, String(made.indexOf(true)))
+  },
+
+  'a thread that begins with entries goes on after them': async ({ store, other, now }) => {
+    assert.equal(await store.create({ id: 't', agent: 'a' }, log), true)
+    assert.deepEqual(await readAll(other, 't'), log)
+    const info = await other.get('t')
+    assert.deepEqual(
+      { head: info?.head, createdAt: info?.createdAt, updatedAt: info?.updatedAt, status: info?.status },
+      { head: 5, createdAt: now(), updatedAt: 1004, status: 'queued' },
+    )
+    assert.deepEqual(await other.stranded(10, ['a']), ['t'])
+    const { entry } = await store.signal('t', undefined, said('go on'))
+    assert.equal(entry.seq, 6)
+    // A number inside of a join that nobody kept the parts of: some of the text, and never another time more of it.
+    const [rest] = await store.read('t', { after: 2, limit: 1 })
+    assert.equal(rest?.from, 3)
+    assert.ok(rest.event.type === 'text' && 'three deltas'.endsWith(rest.event.text))
+    assert.deepEqual(
+      (await readAll(store, 't', { split: true })).map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6],
+    )
+  },
+
+  'a log with a gap is refused, and no thread is made': async ({ store }) => {
+    const [first, second, third] = log as [Entry, Entry, Entry]
+    for (const entries of [[second], [first, third], [first, first], [{ ...third, seq: 2, from: 1 }]])
+      await rejectsWith('store_error', store.create({ id: 't', agent: 'a' }, entries))
+    assert.equal(await store.get('t'), undefined)
+  },
+
+  'what is asked about a thread that is not there is answered so': async ({ store }) => {
+    const lease: Lease = { threadId: 'nobody', owner: 'worker', epoch: 1 }
+    assert.equal(await store.get('nobody'), undefined)
+    assert.equal(await store.delete('nobody'), false)
+    assert.equal(await store.claim('nobody', 'worker', leaseMs), undefined)
+    assert.deepEqual(await store.append([{ lease, events: [word('x')] }]), ['fenced'])
+    assert.deepEqual(await store.renew([lease], leaseMs), [lease])
+    assert.equal(await store.release(lease, { head: 0, status: 'idle' }), 'fenced')
+    await rejectsWith('not_found', store.read('nobody', { after: 0, limit: 1 }))
+    await rejectsWith('not_found', store.signal('nobody', 'key', said('x')))
+    await rejectsWith('not_found', store.compact('nobody', 5))
+    assert.equal(await store.get('nobody'), undefined)
+  },
+
+  'a deleted thread is gone with its log and its keys, and its id is free': async ({ store, other }) => {
+    const lease = await ownedThread(store, 't')
+    await store.signal('t', 'key', said('again'))
+    assert.equal(await other.delete('t'), true)
+    assert.equal(await other.delete('t'), false)
+    assert.equal(await store.get('t'), undefined)
+    assert.deepEqual((await store.list({ limit: 10 })).threads, [])
+    assert.deepEqual(await store.stranded(10, ['a']), [])
+    await rejectsWith('not_found', store.read('t', { after: 0, limit: 1 }))
+
+    assert.equal(await store.create({ id: 't', agent: 'a' }), true)
+    assert.deepEqual(await store.read('t', { after: 0, limit: 10 }), [])
+    const { entry, repeated } = await store.signal('t', 'key', said('anew'))
+    assert.deepEqual({ seq: entry.seq, repeated }, { seq: 1, repeated: false })
+    // The old one's writer is fenced from the new one too, though its owner is the same.
+    const anew = await claimed(store, 't', lease.owner)
+    assert.deepEqual(await store.append([{ lease, events: [word('ghost')] }]), ['fenced'])
+    assert.deepEqual(await store.renew([lease, anew], leaseMs), [lease])
+    assert.equal(await store.release(lease, { head: 1, status: 'idle' }), 'fenced')
+  },
+
+  'names that look alike are different threads, owners and keys': async ({ store, other }) => {
+    for (const id of oddNames) assert.equal(await store.create({ id, agent: id, user: id }), true, id)
+    for (const id of oddNames) {
+      const { seq } = (await other.signal(id, id, said(id))).entry
+      assert.equal(seq, 1, id)
+      assert.equal((await store.signal(id, id, said(id))).repeated, true)
+      const { lease } = (await store.claim(id, id, leaseMs)) ?? {}
+      assert.deepEqual({ id: lease?.threadId, owner: lease?.owner }, { id, owner: id })
+    }
+    for (const id of oddNames) {
+      const info = await other.get(id)
+      assert.deepEqual([info?.id, info?.agent, info?.user, info?.head], [id, id, id, 1])
+      const { threads } = await store.list({ limit: 100, user: id })
+      assert.deepEqual(
+        threads.map((thread) => thread.id),
+        [id],
+      )
+    }
+    const keys = await Promise.all(oddNames.map((key) => store.signal('a', `k${key}`, said(key))))
+    assert.equal(new Set(keys.map(({ entry }) => entry.seq)).size, oddNames.length)
+  },
+
+  'a store that was closed refuses everything, and another stays open': async ({
+    store,
+    other,
+    severalHandles,
+  }) => {
+    const lease = await ownedThread(store, 't')
+    const heard: string[] = []
+    store.watch((id) => heard.push(id))
+    await store.close()
+    await store.close()
+    const calls: ((store: ThreadStore) => Promise<unknown>)[] = [
+      (store) => store.create({ id: 'u', agent: 'a' }),
+      (store) => store.get('t'),
+      (store) => store.list({ limit: 1 }),
+      (store) => store.delete('t'),
+      (store) => store.append([{ lease, events: [word('x')] }]),
+      (store) => store.signal('t', undefined, said('x')),
+      (store) => store.read('t', { after: 0, limit: 1 }),
+      (store) => store.claim('t', 'worker', leaseMs),
+      (store) => store.renew([lease], leaseMs),
+      (store) => store.release(lease, { head: 1, status: 'idle' }),
+      (store) => store.stranded(1, ['a']),
+      (store) => store.compact('t', 1),
+    ]
+    for (const call of calls) await rejectsWith('store_error', call(store))
+    store.watch((id) => heard.push(id))()
+    assert.deepEqual(heard, [])
+    if (!severalHandles) return
+    assert.equal((await other.get('t'))?.head, 1)
+    const [written] = await other.append([{ lease, events: [word('x')] }])
+    assert.notEqual(written, 'fenced')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.deepEqual(heard, [])
+  },
+
+  'what was asked for before the end is still done': async ({ store, other, severalHandles }) => {
+    const lease = await ownedThread(store, 't')
+    const pending = [
+      ...Array.from({ length: 5 }, () => store.append([{ lease, events: [word('x')] }])),
+      store.signal('t', 'key', said('last')),
+    ]
+    await store.close()
+    await Promise.all(pending)
+    if (severalHandles) assert.equal((await other.get('t'))?.head, 7)
+  },
+}

@@ -1,0 +1,297 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import { textOf } from '../protocol/index.ts'
+import type { ScriptRound } from '../testing/index.ts'
+import { script, scriptedModel } from '../testing/index.ts'
+import type { App, AppOptions, ThreadStore } from './index.ts'
+import { memoryStore, millrace } from './index.ts'
+import { eventsOf, heldTool, numbersOf, typesOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+type Tools = NonNullable<Parameters<typeof agent>[0]['tools']>
+
+function start(
+  rounds: Parameters<typeof scriptedModel>[0],
+  { tools = [], ...options }: Partial<AppOptions> & { tools?: Tools } = {},
+) {
+  const model = scriptedModel(rounds)
+  const errors: string[] = []
+  const app: App = millrace({
+    agents: agent({ name: 'helper', model, tools }),
+    flushMs: 0,
+    onError: (error) => errors.push(error.message),
+    ...options,
+  })
+  open.push({ close: () => app.close({ graceMs: 0 }) })
+  return { app, model, errors }
+}
+
+function shared(): ThreadStore {
+  const store = memoryStore()
+  open.push(store)
+  return store
+}
+
+/** Answers with how many messages it was sent, and the last. */
+const echo = (request: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound =>
+  `${request.messages.length}: ${textOf(request.messages.at(-1) as Parameters<typeof textOf>[0])}`
+
+describe('a conversation', () => {
+  test('what is said is numbered, answered, and there for whoever reads it', async () => {
+    const { app } = start(script.text('Hello, you.'))
+    const thread = app.thread('greeting')
+    expect(await thread.send('Hello')).toBe(1)
+    const entries = await untilIdle(thread)
+    numbersOf(entries)
+    expect(typesOf(entries)).toEqual(expect.arrayContaining(['input', 'run-start', 'text', 'run-end']))
+    expect(wordsOf(entries)).toBe('Hello, you.')
+    expect(await thread.read()).toEqual(expect.arrayContaining([entries[0]]))
+    const { messages, status, run, usage } = await thread.state()
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(status).toBe('idle')
+    expect(run?.outcome).toBe('completed')
+    expect(usage.inputTokens).toBe(0)
+  })
+
+  test('each further message is answered with everything before it in mind', async () => {
+    const { app, model } = start(echo)
+    const thread = app.thread()
+    for (const text of ['one', 'two', 'three']) {
+      await thread.send(text)
+      await untilIdle(thread)
+    }
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5])
+    expect((await thread.state()).messages.map(textOf)).toEqual([
+      'one',
+      '1: one',
+      'two',
+      '3: two',
+      'three',
+      '5: three',
+    ])
+  })
+
+  test('the same key twice is one input', async () => {
+    const { app, model } = start(echo)
+    const thread = app.thread()
+    const [first, second] = await Promise.all([
+      thread.send('once', { key: 'a' }),
+      thread.send('once', { key: 'a' }),
+    ])
+    expect(second).toBe(first)
+    await untilIdle(thread)
+    expect(await thread.send('once', { key: 'a' })).toBe(first)
+    await untilIdle(thread)
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('queued messages are answered one by one, in order', async () => {
+    const held = heldTool('hold')
+    const rounds = (_: unknown, index: number): ScriptRound =>
+      index === 0 ? [{ call: 'hold' }] : `answer ${index}`
+    const { app } = start(rounds, { tools: [held.tool] })
+    const thread = app.thread()
+    await thread.send('first')
+    await held.startedTimes(1)
+    await thread.send('second')
+    await thread.send('third')
+    held.runs[0]?.release()
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'run-start').map(({ heard }) => heard?.length)).toEqual([1, 1, 1])
+    expect((await thread.state()).messages.filter(({ role }) => role === 'user').map(textOf)).toEqual([
+      'first',
+      'second',
+      'third',
+    ])
+  })
+
+  test('a steering message is heard by the next round of the run under way', async () => {
+    const held = heldTool('hold')
+    const rounds = (request: Parameters<typeof echo>[0], index: number): ScriptRound =>
+      index === 0 ? [{ call: 'hold' }] : echo(request)
+    const { app } = start(rounds, { tools: [held.tool] })
+    const thread = app.thread()
+    await thread.send('look it up')
+    await held.startedTimes(1)
+    const seq = await thread.send('in French', { mode: 'steer' })
+    held.runs[0]?.release()
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'run-start')).toHaveLength(1)
+    expect(eventsOf(entries, 'round-start').at(-1)?.heard).toEqual([seq])
+    expect(wordsOf(entries)).toBe('4: in French')
+  })
+
+  test('an interrupting message ends the run and is answered', async () => {
+    const held = heldTool('hold')
+    const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'instead')
+    const { app } = start(rounds, { tools: [held.tool] })
+    const thread = app.thread()
+    await thread.send('a long task')
+    await held.startedTimes(1)
+    await thread.send('something else', { mode: 'interrupt' })
+    const entries = await untilIdle(thread)
+    expect(held.runs[0]?.signal.aborted).toBe(true)
+    expect(eventsOf(entries, 'run-end').map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])
+    expect(wordsOf(entries)).toBe('instead')
+  })
+
+  test('a stop cancels the run, and what is queued waits for the next message', async () => {
+    const held = heldTool('hold')
+    const rounds = (request: Parameters<typeof echo>[0], index: number): ScriptRound =>
+      index === 0 ? [{ call: 'hold' }] : echo(request)
+    const { app } = start(rounds, { tools: [held.tool] })
+    const thread = app.thread()
+    await thread.send('first')
+    await held.startedTimes(1)
+    await thread.send('second')
+    await thread.stop('enough')
+    const stopped = await untilIdle(thread)
+    expect(eventsOf(stopped, 'run-end')).toMatchObject([
+      { outcome: 'cancelled', error: { message: 'enough' } },
+    ])
+    expect((await thread.state()).queued).toHaveLength(1)
+    await thread.send('third')
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'run-start').at(-1)?.heard).toHaveLength(2)
+    // first, the call, its result, second, third
+    expect(wordsOf(entries)).toBe('5: third')
+  })
+
+  test('stopping what does nothing writes nothing', async () => {
+    const { app } = start(script.text('Hi'))
+    const thread = app.thread()
+    await thread.send('Hello')
+    const { seq } = (await untilIdle(thread)).at(-1) as { seq: number }
+    await expect.poll(async () => (await thread.info()).status).toBe('idle')
+    expect(await thread.stop()).toBe(seq)
+    expect((await thread.info()).head).toBe(seq)
+  })
+})
+
+describe('approvals', () => {
+  const paying = () => heldTool('pay', { approve: true })
+  const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'pay' }] : 'settled')
+
+  async function suspended() {
+    const store = shared()
+    const pay = paying()
+    const { app, errors } = start(rounds, { tools: [pay.tool], store })
+    const thread = app.thread('till')
+    await thread.send('pay')
+    await untilIdle(thread)
+    const { approvals } = await thread.state()
+    return { store, pay, app, thread, errors, callId: approvals[0]?.callId as string }
+  }
+
+  test('a call that is approved runs, and the answer follows', async () => {
+    const { thread, pay, callId } = await suspended()
+    expect((await thread.state()).status).toBe('waiting')
+    await thread.approve(callId, { approved: true })
+    await pay.startedTimes(1)
+    pay.runs[0]?.release()
+    expect(wordsOf(await untilIdle(thread))).toBe('settled')
+  })
+
+  test('a call that is declined is told to the model with the reason', async () => {
+    const { thread, pay, callId } = await suspended()
+    await thread.approve(callId, { approved: false, reason: 'too dear' })
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'declined' }])
+    expect(pay.runs).toHaveLength(0)
+  })
+
+  test('the same decision twice is one, another is refused', async () => {
+    const { thread, pay, callId } = await suspended()
+    const [first, second] = await Promise.all([
+      thread.approve(callId, { approved: true }),
+      thread.approve(callId, { approved: true }),
+    ])
+    expect(second).toBe(first)
+    await expect(thread.approve(callId, { approved: false })).rejects.toMatchObject({ code: 'conflict' })
+    await pay.startedTimes(1)
+    pay.runs[0]?.release()
+    await untilIdle(thread)
+    expect(await thread.approve(callId, { approved: true })).toBe(first)
+    expect(pay.runs).toHaveLength(1)
+  })
+
+  test('after the run was stopped a decision comes too late, and says so', async () => {
+    const { thread, pay, callId } = await suspended()
+    await thread.stop('never mind')
+    await untilIdle(thread)
+    await expect(thread.approve(callId, { approved: true })).rejects.toMatchObject({ code: 'conflict' })
+    expect(pay.runs).toHaveLength(0)
+  })
+
+  test('racing a stop, whichever came first in the log counts', async () => {
+    for (const order of ['stop first', 'approval first']) {
+      const { thread, pay, callId } = await suspended()
+      const acts = [() => thread.stop('no'), () => thread.approve(callId, { approved: true })]
+      if (order === 'approval first') acts.reverse()
+      const results = await Promise.allSettled(acts.map((act) => act()))
+      const entries = await untilIdle(thread)
+      const accepted = results[order === 'approval first' ? 0 : 1]?.status === 'fulfilled'
+      expect(eventsOf(entries, 'run-end').at(-1)?.outcome).toBe('cancelled')
+      if (!accepted) expect(pay.runs).toHaveLength(0)
+      numbersOf(entries)
+    }
+  })
+
+  test('a decision about a call that never asked is refused with those that do', async () => {
+    const { thread, callId } = await suspended()
+    await expect(thread.approve('call_99', { approved: true })).rejects.toThrow(callId)
+  })
+
+  test('it is taken up by another app when the first is gone', async () => {
+    const { app, store, callId } = await suspended()
+    await app.close({ graceMs: 0 })
+    const pay = paying()
+    const second = start(() => 'settled', { tools: [pay.tool], store })
+    const thread = second.app.thread('till')
+    await thread.approve(callId, { approved: true })
+    await pay.startedTimes(1)
+    pay.runs[0]?.release()
+    const entries = await untilIdle(thread)
+    expect(wordsOf(entries)).toBe('settled')
+    expect(eventsOf(entries, 'run-start').at(-1)?.resumes).toBeDefined()
+  })
+})
+
+describe('handing over', () => {
+  test('an app that closes lets its tools finish, and another goes on from there', async () => {
+    const store = shared()
+    const held = heldTool('hold')
+    const first = start(() => [{ call: 'hold' }], { tools: [held.tool], store })
+    const thread = first.app.thread('moving')
+    await thread.send('go')
+    await held.startedTimes(1)
+    const closing = first.app.close({ graceMs: 60_000 })
+    held.runs[0]?.release('kept')
+    await closing
+    const second = start(() => 'went on', { tools: [heldTool('hold').tool], store })
+    const entries = await untilIdle(second.app.thread('moving'))
+    expect(wordsOf(entries)).toBe('went on')
+    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'ok' }])
+    expect(eventsOf(entries, 'run-start').at(-1)).not.toHaveProperty('losses')
+    numbersOf(entries)
+  })
+
+  test('a tool that takes longer than that is cut off, and its fate unknown', async () => {
+    const store = shared()
+    const held = heldTool('hold')
+    const first = start(() => [{ call: 'hold' }], { tools: [held.tool], store })
+    await first.app.thread('moving').send('go')
+    await held.startedTimes(1)
+    await first.app.close({ graceMs: 0 })
+    expect(held.runs[0]?.signal.aborted).toBe(true)
+    const again = heldTool('hold')
+    const second = start(() => 'went on', { tools: [again.tool], store })
+    const entries = await untilIdle(second.app.thread('moving'))
+    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'unknown' }])
+    expect(again.runs).toHaveLength(0)
+  })
+})

@@ -1,0 +1,210 @@
+import type { Agent } from '../agent/index.ts'
+import { threadDoorOf } from '../agent/index.ts'
+import type { JsonObject, MillraceError, OptionTable } from '../protocol/index.ts'
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  closest,
+  invalidInput,
+  isObject,
+  kindOf,
+  oneOf,
+  someText,
+  wholeNumber,
+} from '../protocol/index.ts'
+import { closedError, dispatcher } from './dispatcher.ts'
+import { hub } from './hub.ts'
+import { journal } from './journal.ts'
+import { memoryStore } from './memory.ts'
+import { openThread } from './open-thread.ts'
+import type { ThreadInfo, ThreadPage, ThreadStatus, ThreadStore } from './store.ts'
+import type { Thread } from './thread.ts'
+
+export interface AppOptions {
+  /** One, or several by name; the first is the one of a thread that names none. */
+  readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
+  /** In memory if absent: then nothing survives the process. */
+  readonly store?: ThreadStore | undefined
+  /** What tools and hooks of a thread's runs are handed. */
+  readonly context?: ((thread: ThreadInfo) => unknown) | undefined
+  /** How long a thread is left to a process that gives no sign of life. */
+  readonly leaseMs?: number | undefined
+  /** How often it looks for threads that others left behind. */
+  readonly recoverMs?: number | undefined
+  /** How long words wait for others, to be written with them; the first after a pause do not. */
+  readonly flushMs?: number | undefined
+  /** So many processes may be lost over one run before it is given up. */
+  readonly maxLosses?: number | undefined
+  /** How many threads this process works on at once; those beyond wait. */
+  readonly maxRuns?: number | undefined
+  /** Told of what goes wrong in the background, such as a store that cannot be written. On stderr if absent. */
+  readonly onError?: ((error: MillraceError) => void) | undefined
+}
+
+export interface ThreadOptions {
+  /** The first of the app's if absent. */
+  readonly agent?: string | undefined
+  /** Whose it is. */
+  readonly user?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+export interface ThreadsOptions {
+  /** 50 if absent, 1000 at most. */
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+}
+
+/** Conversations over a store. Works on what is to be done as long as it is open. */
+export interface App {
+  /** The names of its agents; the first is that of a thread that names none. */
+  readonly agents: readonly string[]
+  /** A handle to a conversation; of a new one, if no id is given. Nothing is read or written yet. The options are for one that is made by it. */
+  thread(id?: string, options?: ThreadOptions): Thread
+  /** Those changed last come first. */
+  threads(options?: ThreadsOptions): Promise<ThreadPage>
+  /**
+   * Ends well: takes nothing up any more, lets running tools finish for `graceMs` (10 s), leaves what is not done to the next
+   * process, and ends all followers. A store that was handed in stays open: whoever opened it closes it.
+   */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+const atLeast = (least: number) => (value: unknown) =>
+  !(typeof value === 'number' && value >= least && value < 2 ** 31) &&
+  `must be a number of milliseconds, at least ${least}`
+
+const appTable: OptionTable<AppOptions> = {
+  agents: anObject,
+  store: (value) => !(isObject(value) && typeof value.append === 'function') && 'must be a ThreadStore',
+  context: aFunction,
+  leaseMs: atLeast(50),
+  recoverMs: atLeast(10),
+  flushMs: atLeast(0),
+  maxLosses: wholeNumber(0),
+  maxRuns: wholeNumber(1),
+  onError: aFunction,
+}
+
+const threadTable: OptionTable<ThreadOptions> = { agent: someText, user: someText, metadata: anObject }
+
+const listTable: OptionTable<ThreadsOptions> = {
+  limit: (value) => wholeNumber(1)(value) || (Number(value) > 1000 && 'must be at most 1000'),
+  cursor: someText,
+  user: someText,
+  agent: someText,
+  status: oneOf('idle', 'queued', 'running', 'waiting'),
+}
+
+const closeTable: OptionTable<{ graceMs?: number | undefined }> = { graceMs: atLeast(0) }
+
+/** Opens an app. Throws `invalid_input` if the options cannot be used, agents included. */
+export function millrace(options: AppOptions): App {
+  const op = 'millrace'
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `millrace() takes one object of options, not ${kindOf(options)}`)
+  checkOptions({ ...options, agents: options.agents ?? null }, appTable, { op, what: 'the option' })
+  const {
+    store = memoryStore(),
+    context = () => undefined,
+    leaseMs = 5000,
+    recoverMs = 2000,
+    flushMs = 20,
+    maxLosses = 5,
+    maxRuns = 1000,
+    onError = tellStderr,
+  } = options
+  const agents = readAgents(options.agents, op)
+  const [firstAgent] = [...agents.keys()] as [string]
+  const followers = hub(store)
+  const writing = journal({ store, flushMs, onWritten: followers.publish })
+  const work = dispatcher({
+    store,
+    journal: writing,
+    hub: followers,
+    agents,
+    context,
+    leaseMs,
+    recoverMs,
+    maxLosses,
+    maxRuns,
+    onError,
+  })
+  let closing: Promise<void> | undefined
+
+  async function close(graceMs: number) {
+    await work.close(graceMs)
+    followers.close()
+    if (!options.store) await store.close()
+  }
+
+  const shared = {
+    store,
+    hub: followers,
+    agents,
+    wake: work.wake,
+    checkOpen(op: string) {
+      if (closing) throw closedError(op)
+    },
+  }
+
+  return {
+    agents: [...agents.keys()],
+    thread(id = `thread_${crypto.randomUUID()}`, options = {}) {
+      const op = 'app.thread'
+      checkThreadId(id, op)
+      checkOptions(options, threadTable, { op, what: 'the option' })
+      const { agent = firstAgent, user, metadata } = options
+      if (!agents.has(agent)) throw unknownAgent(agent, [...agents.keys()], op)
+      return openThread(
+        { id, agent, ...(user !== undefined && { user }), ...(metadata && { metadata }) },
+        shared,
+      )
+    },
+    async threads(options = {}) {
+      const op = 'app.threads'
+      checkOptions(options, listTable, { op, what: 'the option' })
+      shared.checkOpen(op)
+      return store.list({ ...options, limit: options.limit ?? 50 })
+    },
+    close(options = {}) {
+      checkOptions(options, closeTable, { op: 'app.close', what: 'the option' })
+      closing ??= close(options.graceMs ?? 10_000)
+      return closing
+    },
+  }
+}
+
+function readAgents(given: AppOptions['agents'], op: string) {
+  const isOne = typeof (given as { stream?: unknown }).stream === 'function'
+  const named = isOne ? { [(given as Agent).name]: given } : (given as Record<string, Agent>)
+  const agents = new Map(Object.entries(named).map(([name, agent]) => [name, threadDoorOf(agent, name)]))
+  if (agents.size === 0) throw invalidInput(op, 'agents is empty: an app needs at least one')
+  for (const door of agents.values()) door.check(op)
+  return agents
+}
+
+/** Ids stand in addresses and file names, so they are plain. */
+function checkThreadId(id: unknown, op: string) {
+  if (typeof id !== 'string' || !/^[\w.-]{1,128}$/.test(id))
+    throw invalidInput(
+      op,
+      `the id of a thread must be 1 to 128 letters, digits, _, - or ., not ${kindOf(id)} ${JSON.stringify(id)?.slice(0, 80)}`,
+    )
+}
+
+export function unknownAgent(name: string, names: readonly string[], op: string): MillraceError {
+  const like = closest(name, names)
+  const suggestion = like ? ` Did you mean '${like}'?` : ''
+  return invalidInput(op, `there is no agent named '${name}' here.${suggestion} Agents: ${names.join(', ')}.`)
+}
+
+function tellStderr(error: MillraceError) {
+  // Without Node there is no stderr to write to.
+  globalThis.process?.stderr?.write(`millrace: ${error.op}: ${error.message}\n`)
+}

@@ -1,0 +1,144 @@
+import type { ThreadDoor } from '../agent/index.ts'
+import { MillraceError, toMillraceError } from '../protocol/index.ts'
+import type { Lease } from './store.ts'
+import type { Worker, WorkerOptions } from './worker.ts'
+import { startWorker } from './worker.ts'
+
+/** Finds threads that have something to do, and does it: those of this process at once, those that others left behind soon. */
+export interface Dispatcher {
+  /** There may be something to do. */
+  wake(threadId: string): void
+  /** Gives all threads back; those whose tools take longer than this are cut off. */
+  close(graceMs: number): Promise<void>
+}
+
+export interface DispatcherOptions
+  extends Pick<WorkerOptions, 'store' | 'journal' | 'hub' | 'context' | 'maxLosses' | 'onError'> {
+  readonly agents: ReadonlyMap<string, ThreadDoor>
+  readonly leaseMs: number
+  /** How often it looks for threads that others left behind. */
+  readonly recoverMs: number
+  readonly maxRuns: number
+}
+
+/** A thread that this process is at work on, or about to claim. */
+interface Place {
+  lease?: Lease
+  worker?: Worker
+  /** Somebody said something meanwhile. */
+  again: boolean
+}
+
+/** At most so often for changes that others make: each may be one of theirs to do. */
+const glanceMs = 50
+const mostAtOnce = 100
+
+export function dispatcher(options: DispatcherOptions): Dispatcher {
+  const { store, hub, agents, leaseMs, recoverMs, maxRuns, onError } = options
+  const owner = `worker_${crypto.randomUUID()}`
+  const workers = new Map<string, Place>()
+  const running = new Set<Promise<void>>()
+  let closed = false
+  let looking = false
+  let glance: ReturnType<typeof setTimeout> | undefined
+
+  function wake(threadId: string) {
+    const busy = workers.get(threadId)
+    if (busy) busy.again = true
+    else if (!closed && workers.size < maxRuns) {
+      const begun = begin(threadId).finally(() => running.delete(begun))
+      running.add(begun)
+    }
+  }
+
+  async function begin(threadId: string) {
+    const place: Place = { again: false }
+    workers.set(threadId, place)
+    try {
+      await work(threadId, place)
+    } catch (thrown) {
+      failed(thrown)
+    }
+    workers.delete(threadId)
+    if (closed) return
+    if (place.again) wake(threadId)
+    // There is room for one that had to wait.
+    else if (workers.size === maxRuns - 1) void look()
+  }
+
+  async function work(threadId: string, place: Place) {
+    const info = await store.get(threadId)
+    const agent = info && agents.get(info.agent)
+    // A thread of an agent that is not here is for another process.
+    if (!agent || closed) return
+    const claimed = await store.claim(threadId, owner, leaseMs)
+    if (!claimed) return
+    place.lease = claimed.lease
+    place.worker = startWorker({ ...options, ...claimed, info, agent })
+    // Claimed while the app was being closed: nobody else hands it over.
+    if (closed) await place.worker.handOver(0)
+    await place.worker.done
+  }
+
+  async function look() {
+    if (looking || closed) return
+    looking = true
+    try {
+      const room = Math.min(mostAtOnce, maxRuns - workers.size)
+      if (room > 0) for (const threadId of await store.stranded(room, [...agents.keys()])) wake(threadId)
+    } catch (thrown) {
+      failed(thrown)
+    } finally {
+      looking = false
+    }
+  }
+
+  async function renew() {
+    const held = [...workers.values()].filter(({ worker }) => worker)
+    try {
+      const lost = await store.renew(
+        held.flatMap(({ lease }) => lease ?? []),
+        leaseMs,
+      )
+      for (const { threadId, epoch } of lost) {
+        const place = workers.get(threadId)
+        if (place?.lease?.epoch === epoch) place.worker?.abandon()
+      }
+    } catch (thrown) {
+      failed(thrown)
+    }
+  }
+
+  function failed(thrown: unknown) {
+    onError(toMillraceError(thrown, { op: 'millrace', code: 'store_error' }))
+  }
+
+  const unwatch = store.watch((threadId, head) => {
+    hub.changed(threadId, head)
+    glance ??= setTimeout(() => {
+      glance = undefined
+      void look()
+    }, glanceMs)
+  })
+  const timers = [setInterval(look, recoverMs), setInterval(renew, leaseMs / 3)]
+  void look()
+
+  return {
+    wake,
+    async close(graceMs) {
+      if (closed) return
+      closed = true
+      clearInterval(timers[0])
+      clearTimeout(glance)
+      unwatch()
+      // Leases are kept up meanwhile.
+      await Promise.all([...workers.values()].map(({ worker }) => worker?.handOver(graceMs)))
+      await Promise.all(running)
+      clearInterval(timers[1])
+    },
+  }
+}
+
+export function closedError(op: string): MillraceError {
+  return new MillraceError({ op, code: 'invalid_input', message: 'the app is closed' })
+}

@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { afterEach, expect, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import type { Entry, Message, RunState, ThreadState } from '../protocol/index.ts'
+import {
+  applyEntry,
+  conversationOf,
+  emptyThread,
+  findUnpaired,
+  messagesOf,
+  nextThreadAction,
+  usageOf,
+} from '../protocol/index.ts'
+import type { ScriptRound } from '../testing/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import type { App } from './index.ts'
+import { memoryStore, millrace } from './index.ts'
+import { eventsOf, heldTool, numbersOf, untilIdle } from './threads.test-kit.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** Something that people do to a thread while it works. */
+type Act =
+  | { readonly do: 'send'; readonly mode: 'queue' | 'steer' | 'interrupt' }
+  | { readonly do: 'stop' | 'approve' | 'decline' | 'release' | 'wait' }
+
+const act = fc.oneof(
+  fc.record({ do: fc.constant('send' as const), mode: fc.constantFrom('queue', 'steer', 'interrupt') }),
+  fc.record({ do: fc.constantFrom('stop', 'approve', 'decline', 'release', 'wait') }),
+) as fc.Arbitrary<Act>
+
+const plans: ScriptRound[] = [
+  'Only words.',
+  [{ text: 'Calling. ' }, { call: 'hold' }, { text: ' and talking on' }],
+  [{ call: 'pay' }, { call: 'hold' }],
+  [{ call: 'pay' }],
+]
+
+function fold(entries: readonly Entry[]): ThreadState {
+  const state = emptyThread()
+  for (const entry of entries) applyEntry(state, entry)
+  return state
+}
+
+test('whatever people do meanwhile, the log alone tells what every request was made of', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(act, { minLength: 3, maxLength: 14 }),
+      fc.array(fc.nat({ max: plans.length - 1 }), { minLength: 4, maxLength: 4 }),
+      async (acts, order) => {
+        const held = heldTool('hold')
+        const pay = heldTool('pay', { approve: true })
+        const model = scriptedModel(
+          (_, index) => (index < order.length ? plans[order[index] as number] : 'The end.') as ScriptRound,
+          { paceMs: 1, deltaChars: 6 },
+        )
+        const store = memoryStore()
+        const app: App = millrace({
+          agents: agent({ name: 'helper', model, tools: [held.tool, pay.tool] }),
+          store,
+          flushMs: 0,
+          recoverMs: 10,
+        })
+        open.push({ close: () => app.close({ graceMs: 0 }) })
+        const thread = app.thread('t')
+        const letGo = () => {
+          for (const { release } of [...held.runs, ...pay.runs]) release()
+        }
+        await thread.send('begin')
+        for (const [index, one] of acts.entries()) {
+          if (one.do === 'send') await thread.send(`message ${index}`, { mode: one.mode })
+          else if (one.do === 'stop') await thread.stop()
+          else if (one.do === 'release') letGo()
+          else if (one.do === 'wait') await new Promise((resolve) => setTimeout(resolve, 3))
+          else
+            for (const { callId } of (await thread.state()).approvals)
+              await thread.approve(callId, { approved: one.do === 'approve' }).catch(() => {})
+        }
+        // Everything that waits is let go until nothing does.
+        for (let turn = 0; turn < 100; turn++) {
+          letGo()
+          const { status } = await thread.info()
+          if (status === 'idle') break
+          const { approvals } = await thread.state()
+          for (const { callId } of approvals) await thread.approve(callId, { approved: true }).catch(() => {})
+          await new Promise((resolve) => setTimeout(resolve, 2))
+        }
+        const entries = await untilIdle(thread)
+        numbersOf(entries)
+
+        // Every run has its one end, and every prompt can be had from the log again, message by message.
+        const starts = eventsOf(entries, 'run-start')
+        expect(eventsOf(entries, 'run-end')).toHaveLength(starts.length)
+        const prompts: (readonly Message[])[] = []
+        const state = emptyThread()
+        for (const entry of entries) {
+          applyEntry(state, entry)
+          if (entry.event.type === 'round-start') prompts.push([...(state.run as RunState).history])
+        }
+        expect(prompts).toEqual(model.requests.map(({ messages }) => messages))
+        for (const prompt of prompts) expect(findUnpaired(prompt)).toBeUndefined()
+
+        const final = fold(entries)
+        expect(nextThreadAction(final)).toEqual({ type: 'idle' })
+        expect(findUnpaired(messagesOf(final.run as RunState))).toBeUndefined()
+        const said = eventsOf(entries, 'input').length
+        expect(conversationOf(final).filter(({ role }) => role === 'user')).toHaveLength(said)
+        expect(usageOf(final)).toEqual((await thread.state()).usage)
+        await app.close({ graceMs: 0 })
+        await store.close()
+      },
+    ),
+    { numRuns: 40 },
+  )
+})

@@ -1,0 +1,236 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Entry } from '../protocol/index.ts'
+import { hub } from './hub.ts'
+import type { ThreadStore } from './index.ts'
+import { memoryStore } from './index.ts'
+import { journal } from './journal.ts'
+import type { Lease } from './store.ts'
+import { numbersOf, wordsOf } from './threads.test-kit.ts'
+
+const open: ThreadStore[] = []
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+})
+
+async function setUp(store = memoryStore()) {
+  open.push(store)
+  await store.create({ id: 't', agent: 'a' })
+  await store.signal('t', undefined, { type: 'stop', reason: 'to make it runnable' })
+  const lease = (await store.claim('t', 'me', 60_000))?.lease as Lease
+  const following = hub(store)
+  async function write(...texts: string[]) {
+    const [entries] = await store.append([{ lease, events: texts.map((text) => ({ type: 'text', text })) }])
+    return entries as readonly Entry[]
+  }
+  return { store, lease, following, write }
+}
+
+async function take(entries: AsyncIterator<Entry, undefined>, upTo: number): Promise<Entry[]> {
+  const taken: Entry[] = []
+  while ((taken.at(-1)?.seq ?? 0) < upTo) {
+    const { done, value } = await entries.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+describe('following', () => {
+  test('those who keep up are handed the same entry, each as it was written', async () => {
+    const { following, write } = await setUp()
+    const readers = [following.follow('t', 1), following.follow('t', 1)]
+    const asked = readers.map((reader) => reader.next())
+    // Both have read to the end by then.
+    await new Promise((resolve) => setImmediate(resolve))
+    following.publish('t', await write('one', 'two'))
+    const [first, second] = await Promise.all(asked)
+    expect(first?.value).toBe(second?.value)
+    expect(await Promise.all(readers.map((reader) => take(reader, 3)))).toMatchObject([
+      [{ event: { text: 'two' } }],
+      [{ event: { text: 'two' } }],
+    ])
+  })
+
+  test('one that comes late, from any number, gets the rest and then what is new', async () => {
+    const { following, write } = await setUp()
+    for (let count = 0; count < 50; count++) following.publish('t', await write(`${count} `))
+    const whole = [...Array(50).keys()].map((count) => `${count} `)
+    for (const after of [0, 1, 2, 25, 50]) {
+      const reader = following.follow('t', after)
+      const entries = await take(reader, 51)
+      numbersOf(entries, after)
+      expect(wordsOf(entries)).toBe(whole.slice(Math.max(0, after - 1)).join(''))
+      await reader.return?.()
+    }
+    const reader = following.follow('t', 51)
+    const next = reader.next()
+    following.publish('t', await write('new'))
+    expect((await next).value).toMatchObject({ seq: 52, event: { text: 'new' } })
+  })
+
+  test('one that does not read gets fewer, longer deltas, and nobody waits for it', async () => {
+    const { following, write } = await setUp()
+    const slow = following.follow('t', 1)
+    const quick = following.follow('t', 1)
+    const first = [slow.next(), quick.next()]
+    await new Promise((resolve) => setImmediate(resolve))
+    following.publish('t', await write('first'))
+    await Promise.all(first)
+    let words = ''
+    for (let count = 0; count < 3000; count++) {
+      following.publish('t', await write(`${count} `))
+      words += `${count} `
+      expect((await quick.next()).value).toMatchObject({ event: { text: `${count} ` } })
+    }
+    const entries = await take(slow, 3002)
+    numbersOf(entries, 2)
+    expect(wordsOf(entries)).toBe(words)
+    expect(entries.length).toBeLessThan(100)
+  })
+
+  test('what others write is read when they say so, also if that is before somebody keeps up', async () => {
+    const { following, write } = await setUp()
+    const reader = following.follow('t', 1)
+    const next = reader.next()
+    await write('from elsewhere')
+    following.changed('t')
+    expect((await next).value).toMatchObject({ seq: 2 })
+    const after = reader.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    // One of theirs and one of ours, of which we hear first.
+    await write('theirs')
+    following.publish('t', await write('ours'))
+    expect((await after).value).toMatchObject({ event: { text: 'theirs' } })
+    expect((await reader.next()).value).toMatchObject({ event: { text: 'ours' } })
+  })
+
+  test('it ends with the signal, with the thread, and with the hub, also while it waits', async () => {
+    const { following, store } = await setUp()
+    const stopping = new AbortController()
+    const bySignal = following.follow('t', 1, stopping.signal).next()
+    await new Promise((resolve) => setImmediate(resolve))
+    stopping.abort()
+    expect((await bySignal).done).toBe(true)
+    expect((await following.follow('t', 0, stopping.signal).next()).done).toBe(true)
+
+    const byThread = following.follow('t', 1).next()
+    const byHub = following.follow('other', 0)
+    await store.create({ id: 'other', agent: 'a' })
+    const waiting = byHub.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    await store.delete('t')
+    following.changed('t')
+    expect((await byThread).done).toBe(true)
+    following.close()
+    expect((await waiting).done).toBe(true)
+  })
+
+  test('whoever asks again without waiting gets the entries in order', async () => {
+    const { following, write } = await setUp()
+    const reader = following.follow('t', 1)
+    const asked = [reader.next(), reader.next(), reader.next()]
+    following.publish('t', await write('a'))
+    following.publish('t', await write('b'))
+    following.publish('t', await write('c'))
+    const entries = (await Promise.all(asked)).map(({ value }) => value as Entry)
+    expect(wordsOf(entries)).toBe('abc')
+  })
+
+  test('a store that fails is told to those who follow, once', async () => {
+    const { store, write } = await setUp()
+    let broken = false
+    const failing = hub({
+      ...store,
+      read: (id, options) => (broken ? Promise.reject(new Error('disk on fire')) : store.read(id, options)),
+    })
+    const reader = failing.follow('t', 1)
+    const next = reader.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    broken = true
+    await write('unreadable')
+    failing.changed('t')
+    await expect(next).rejects.toThrow('disk on fire')
+    expect((await reader.next()).done).toBe(true)
+  })
+})
+
+describe('the journal', () => {
+  function journalOver(store: ThreadStore, lost: unknown[] = []) {
+    const written: Entry[] = []
+    const keeping = journal({ store, flushMs: 0, onWritten: (_, entries) => written.push(...entries) })
+    return { written, keeping, lost, onLost: (why: unknown) => lost.push(why) }
+  }
+
+  test('deltas that wait together are one entry', async () => {
+    const { store, lease } = await setUp()
+    const { keeping, written, onLost } = journalOver(store)
+    const writer = keeping.open(lease, onLost)
+    for (const text of ['a', 'b', 'c']) writer.push({ type: 'text', text })
+    writer.push({ type: 'reasoning', text: 'hm' })
+    writer.push({ type: 'text', text: 'd' })
+    expect(await writer.commit()).toBe(4)
+    expect(written.map(({ event }) => event)).toEqual([
+      { type: 'text', text: 'abc' },
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'd' },
+    ])
+  })
+
+  test('many threads share one commit', async () => {
+    const store = memoryStore()
+    open.push(store)
+    let commits = 0
+    const counting: ThreadStore = {
+      ...store,
+      append(batches) {
+        commits++
+        return store.append(batches)
+      },
+    }
+    const { keeping, written, onLost } = journalOver(counting)
+    const writers = []
+    for (let count = 0; count < 20; count++) {
+      await store.create({ id: `t${count}`, agent: 'a' })
+      await store.signal(`t${count}`, undefined, { type: 'stop', reason: 'x' })
+      const { lease } = (await store.claim(`t${count}`, 'me', 60_000)) as { lease: Lease }
+      writers.push(keeping.open(lease, onLost))
+    }
+    for (const writer of writers) writer.push({ type: 'text', text: 'hello' })
+    await Promise.all(writers.map((writer) => writer.commit()))
+    expect(written).toHaveLength(20)
+    expect(commits).toBe(1)
+  })
+
+  test('a writer that was fenced is told before its commit resolves, and writes no more', async () => {
+    const { store, lease } = await setUp()
+    const { keeping, written, lost, onLost } = journalOver(store)
+    const writer = keeping.open({ ...lease, epoch: lease.epoch - 1 }, onLost)
+    writer.push({ type: 'text', text: 'never' })
+    await writer.commit()
+    expect(lost).toEqual(['fenced'])
+    writer.push({ type: 'text', text: 'never either' })
+    await writer.commit()
+    expect(written).toEqual([])
+    expect((await store.get('t'))?.head).toBe(1)
+  })
+
+  test('one batch that cannot be written does not take the others with it', async () => {
+    const { store, lease } = await setUp()
+    await store.create({ id: 'bad', agent: 'a' })
+    await store.signal('bad', undefined, { type: 'stop', reason: 'x' })
+    const bad = (await store.claim('bad', 'me', 60_000))?.lease as Lease
+    const { keeping, written, lost, onLost } = journalOver({
+      ...store,
+      append: (batches) =>
+        batches.some((batch) => batch.lease.threadId === 'bad')
+          ? Promise.reject(new Error('too big'))
+          : store.append(batches),
+    })
+    const [good, broken] = [keeping.open(lease, onLost), keeping.open(bad, onLost)]
+    good.push({ type: 'text', text: 'fine' })
+    broken.push({ type: 'text', text: 'huge' })
+    await Promise.all([good.commit(), broken.commit()])
+    expect(wordsOf(written)).toBe('fine')
+    expect(lost).toMatchObject([{ code: 'store_error', message: 'too big' }])
+  })
+})

@@ -1,0 +1,161 @@
+import type { Entry, Growing, MillraceError, RunEvent } from '../protocol/index.ts'
+import { beginGrowing, grow, joinedEvent, relate, textOfDelta, toMillraceError } from '../protocol/index.ts'
+import type { Lease, ThreadStore } from './store.ts'
+
+/** Writes what the runs of this process tell, those of all threads together: thousands of streams share one commit. */
+export interface Journal {
+  /** `onLost` is called once, when nothing more can be written: somebody else owns the thread, or the store fails. */
+  open(lease: Lease, onLost: (why: 'fenced' | MillraceError) => void): Writer
+}
+
+export interface Writer {
+  /** Deltas wait for the next commit, which comes soon, and are joined until then. */
+  push(event: RunEvent): void
+  /** Commits at once. Resolves with the number of the last entry when all is durable, or when nothing can be any more. */
+  commit(): Promise<number>
+  /** What is not written yet never will be. */
+  close(): void
+}
+
+interface OpenWriter {
+  readonly lease: Lease
+  readonly onLost: (why: 'fenced' | MillraceError) => void
+  pending: (RunEvent | Growing)[]
+  waiting: ((head: number) => void)[]
+  head: number
+  closed: boolean
+}
+
+export interface JournalOptions {
+  readonly store: ThreadStore
+  /** How long deltas wait for others at most. The first after a pause does not wait. */
+  readonly flushMs: number
+  /** Told of what has become durable, in order. */
+  readonly onWritten: (threadId: string, entries: readonly Entry[]) => void
+}
+
+/** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
+const urgent: ReadonlySet<RunEvent['type']> = new Set([
+  'run-start',
+  'tool-result',
+  'approval-request',
+  'run-end',
+])
+
+export function journal({ store, flushMs, onWritten }: JournalOptions): Journal {
+  /** Those with something to write, in the order in which they came. */
+  let dirty = new Set<OpenWriter>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let flushing = false
+  let urgently = false
+  let flushedAt = 0
+
+  function schedule(now: boolean) {
+    urgently ||= now
+    if (flushing) return
+    if (urgently && timer !== undefined) clearTimeout(timer)
+    else if (timer !== undefined) return
+    const wait = urgently ? 0 : Math.max(0, flushedAt + flushMs - performance.now())
+    timer = setTimeout(flush, wait)
+  }
+
+  async function flush() {
+    timer = undefined
+    flushing = true
+    urgently = false
+    const writers = [...dirty].filter(({ closed }) => !closed)
+    dirty = new Set()
+    const batches = writers.map(({ lease, pending }) => ({ lease, events: pending.map(settled) }))
+    const commits = writers.map((writer) => {
+      writer.pending = []
+      return writer.waiting.splice(0)
+    })
+    const results = await writeAll(batches)
+    for (const [index, writer] of writers.entries()) {
+      const result = results[index] as (typeof results)[number]
+      if (Array.isArray(result)) {
+        writer.head = (result.at(-1) as Entry | undefined)?.seq ?? writer.head
+        if (result.length > 0) onWritten(writer.lease.threadId, result)
+      } else lose(writer, result as 'fenced' | MillraceError)
+      for (const resolve of commits[index] ?? []) resolve(writer.head)
+    }
+    flushedAt = performance.now()
+    flushing = false
+    if (dirty.size > 0) schedule(urgently)
+  }
+
+  async function writeAll(batches: Parameters<ThreadStore['append']>[0]) {
+    try {
+      return await store.append(batches)
+    } catch (thrown) {
+      const error = storeFailure(thrown)
+      if (batches.length === 1) return [error]
+      // Perhaps only one of them cannot be written.
+      return Promise.all(
+        batches.map((batch) =>
+          store.append([batch]).then(
+            ([result]) => result ?? 'fenced',
+            (thrown: unknown) => storeFailure(thrown),
+          ),
+        ),
+      )
+    }
+  }
+
+  function lose(writer: OpenWriter, why: 'fenced' | MillraceError) {
+    if (writer.closed) return
+    close(writer)
+    writer.onLost(why)
+  }
+
+  function close(writer: OpenWriter) {
+    writer.closed = true
+    writer.pending = []
+    dirty.delete(writer)
+    for (const resolve of writer.waiting.splice(0)) resolve(writer.head)
+  }
+
+  return {
+    open(lease, onLost) {
+      const writer: OpenWriter = { lease, onLost, pending: [], waiting: [], head: 0, closed: false }
+      return {
+        push(event) {
+          if (writer.closed) return
+          add(writer.pending, event)
+          dirty.add(writer)
+          schedule(urgent.has(event.type))
+        },
+        commit() {
+          if (writer.closed) return Promise.resolve(writer.head)
+          return new Promise((resolve) => {
+            writer.waiting.push(resolve)
+            dirty.add(writer)
+            schedule(true)
+          })
+        },
+        close: () => close(writer),
+      }
+    },
+  }
+}
+
+function add(pending: (RunEvent | Growing)[], event: RunEvent) {
+  const text = textOfDelta(event)
+  if (text === undefined) return pending.push(event)
+  const last = pending.at(-1)
+  if (last && isGrowing(last) && relate(last.first, event) === 'goes-on') return grow(last, event, text)
+  pending.push(beginGrowing(event as Growing['first'], text))
+}
+
+function isGrowing(item: RunEvent | Growing): item is Growing {
+  return 'pieces' in item
+}
+
+function settled(item: RunEvent | Growing): RunEvent {
+  if (!isGrowing(item)) return item
+  return item.pieces.length === 1 ? item.latest : joinedEvent(item)
+}
+
+function storeFailure(thrown: unknown): MillraceError {
+  return toMillraceError(thrown, { op: 'thread.append', code: 'store_error' })
+}

@@ -1,0 +1,262 @@
+import type { ThreadDoor } from '../agent/index.ts'
+import type { ApprovalEvent, Entry, OptionTable, ThreadState } from '../protocol/index.ts'
+import {
+  anything,
+  applyEntry,
+  approvalsOf,
+  cancelReason,
+  checkOptions,
+  emptyThread,
+  invalidInput,
+  isObject,
+  kindOf,
+  MillraceError,
+  oneOf,
+  someText,
+  wholeNumber,
+  yesOrNo,
+} from '../protocol/index.ts'
+import type { Hub } from './hub.ts'
+import type { NewThread, ThreadInfo, ThreadStore } from './store.ts'
+import type { Answer, FollowOptions, ReadOptions, SendOptions, Thread } from './thread.ts'
+import { followUntil } from './until.ts'
+import { viewOf } from './view.ts'
+
+/** What the threads of an app share. */
+export interface Shared {
+  readonly store: ThreadStore
+  readonly hub: Hub
+  readonly agents: ReadonlyMap<string, ThreadDoor>
+  readonly wake: (threadId: string) => void
+  /** Throws if the app is closed. */
+  readonly checkOpen: (op: string) => void
+}
+
+const pageSize = 1000
+
+const sendTable: OptionTable<SendOptions> = {
+  mode: oneOf('queue', 'steer', 'interrupt'),
+  key: (value) => someText(value) || (String(value).length > 256 && 'must be at most 256 characters long'),
+}
+const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
+const followTable: OptionTable<FollowOptions> = {
+  after: wholeNumber(0),
+  signal: (value) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
+  until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
+}
+const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: anything, input: anything }
+const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
+
+/** `made` is what the thread is if it has to be made. */
+export function openThread(made: NewThread, shared: Shared): Thread {
+  const { store, hub, agents, wake, checkOpen } = shared
+  const { id } = made
+
+  async function info(op: string): Promise<ThreadInfo> {
+    checkOpen(op)
+    const found = await store.get(id)
+    if (!found) throw notFound(id, op)
+    return found
+  }
+
+  async function create(op: string): Promise<ThreadInfo> {
+    checkOpen(op)
+    const found = await store.get(id)
+    if (found) return found
+    await store.create(made)
+    return info(op)
+  }
+
+  function agentOf({ agent }: Pick<ThreadInfo, 'agent'>, op: string): ThreadDoor {
+    const door = agents.get(agent)
+    if (door) return door
+    const names = [...agents.keys()].join(', ')
+    throw invalidInput(
+      op,
+      `the thread '${id}' belongs to the agent '${agent}', which is not here: there are ${names}`,
+    )
+  }
+
+  /** Everything up to a number, or all there is. */
+  async function fold(
+    upTo = Number.POSITIVE_INFINITY,
+    onEntry?: (entry: Entry) => void,
+  ): Promise<ThreadState> {
+    const state = emptyThread()
+    while (state.head < upTo) {
+      const limit = Math.min(pageSize, upTo - state.head)
+      // One by one where it has to stop within what may be joined.
+      const page = await store.read(id, { after: state.head, limit, split: Number.isFinite(upTo) })
+      if (page.length === 0) break
+      for (const entry of page) {
+        applyEntry(state, entry)
+        onEntry?.(entry)
+      }
+    }
+    return state
+  }
+
+  async function signal(key: string | undefined, event: Parameters<ThreadStore['signal']>[2]) {
+    const { entry, repeated } = await store.signal(id, key, event)
+    if (!repeated) hub.publish(id, [entry])
+    wake(id)
+    return entry
+  }
+
+  async function approve(callId: string, answer: Answer): Promise<number> {
+    const op = 'thread.approve'
+    checkOpen(op)
+    if (typeof callId !== 'string' || !callId)
+      throw invalidInput(op, 'approve() takes the id of a call first')
+    if (!isObject(answer as unknown) || typeof answer.approved !== 'boolean')
+      throw invalidInput(
+        op,
+        `a decision must be { approved: true | false, reason?, input? }, not ${kindOf(answer)}`,
+      )
+    checkOptions(answer, answerTable, { op, what: 'the field' })
+    const agent = agentOf(await info(op), op)
+    let earlier: { seq: number; event: ApprovalEvent } | undefined
+    const state = await fold(undefined, ({ seq, event }) => {
+      if (event.type === 'approval' && event.callId === callId) earlier ??= { seq, event }
+    })
+    const decision = {
+      callId,
+      ...Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)),
+    } as ApprovalEvent
+    if (earlier) return sameDecision(earlier, decision, op)
+    if (!state.run || !approvalsOf(state).some((request) => request.callId === callId))
+      throw tooLate(state, callId, op)
+    const event = agent.readDecision(decision, state.run, op)
+    const entry = await signal(`approval:${callId}`, event)
+    if (entry.event !== event && JSON.stringify(entry.event) !== JSON.stringify(event))
+      return sameDecision(entry as { seq: number; event: ApprovalEvent }, decision, op)
+    // Somebody may have stopped the run in between; whoever came first in the log counts.
+    const before = await fold(entry.seq - 1)
+    const open = approvalsOf(before).some((request) => request.callId === callId)
+    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, op)
+    return entry.seq
+  }
+
+  return {
+    id,
+    create: () => create('thread.create'),
+    info: () => info('thread.info'),
+
+    async send(message, options = {}) {
+      const op = 'thread.send'
+      checkOptions(options, sendTable, { op, what: 'the option' })
+      checkOpen(op)
+      const found = await store.get(id)
+      const { mode = 'queue', key } = options
+      const event = {
+        type: 'input',
+        message: agentOf(found ?? made, op).readMessage(message, op),
+        mode,
+      } as const
+      // Only now: what cannot be said makes no thread.
+      if (!found) await store.create(made)
+      const { seq } = await signal(key === undefined ? undefined : `input:${key}`, event)
+      return seq
+    },
+
+    follow(options = {}) {
+      const op = 'thread.follow'
+      checkOptions(options, followTable, { op, what: 'the option' })
+      const { after = 0, signal, until } = options
+      checkOpen(op)
+      const following = hub.follow(id, after, signal)
+      return followUntil(following, { until, info: () => info(op), fold: () => fold(after) })
+    },
+
+    async read(options = {}) {
+      const op = 'thread.read'
+      checkOptions(options, readTable, { op, what: 'the option' })
+      checkOpen(op)
+      const { after = 0, limit = pageSize, split } = options
+      return store.read(id, { after, limit, split })
+    },
+
+    async state() {
+      const op = 'thread.state'
+      const known = await info(op)
+      return viewOf(known, await fold())
+    },
+
+    async stop(reason = 'stopped by the user') {
+      const op = 'thread.stop'
+      if (typeof reason !== 'string' || !reason.trim())
+        throw invalidInput(op, `the reason must be text, not ${kindOf(reason)}`)
+      const { status, head } = await info(op)
+      if (status === 'idle') return head
+      return (await signal(undefined, { type: 'stop', reason })).seq
+    },
+
+    approve,
+
+    async fork(atSeq, options = {}) {
+      const op = 'thread.fork'
+      checkOptions(options, forkTable, { op, what: 'the option' })
+      const known = await info(op)
+      if (!Number.isInteger(atSeq) || atSeq < 0 || atSeq > known.head)
+        throw invalidInput(
+          op,
+          `a thread is forked at one of its numbers, from 0 to ${known.head}, not ${String(atSeq)}`,
+        )
+      const { agent, metadata } = known
+      const user = options.user ?? known.user
+      const forked: NewThread = {
+        id: options.id ?? `thread_${crypto.randomUUID()}`,
+        agent,
+        ...(user !== undefined && { user }),
+        ...(metadata && { metadata }),
+        forkedFrom: { id, seq: atSeq },
+      }
+      const entries: Entry[] = []
+      const state = await fold(atSeq, (entry) => entries.push(entry))
+      if (!(await store.create(forked, entries)))
+        throw new MillraceError({ op, code: 'conflict', message: `there is a thread '${forked.id}' already` })
+      const thread = openThread(forked, shared)
+      // What is under way there goes on there, not here.
+      if (state.run && state.run.outcome === undefined)
+        await store.signal(forked.id, undefined, { type: 'stop', reason: 'the thread was forked here' })
+      wake(forked.id)
+      return thread
+    },
+
+    async delete() {
+      checkOpen('thread.delete')
+      const gone = await store.delete(id)
+      hub.changed(id)
+      return gone
+    },
+  }
+}
+
+function notFound(id: string, op: string): MillraceError {
+  return new MillraceError({ op, code: 'not_found', message: `there is no thread '${id}'` })
+}
+
+/** The same decision once more is no second one. */
+function sameDecision(
+  earlier: { seq: number; event: ApprovalEvent },
+  decision: ApprovalEvent,
+  op: string,
+): number {
+  const { approved, input } = earlier.event
+  const same = approved === decision.approved && JSON.stringify(input) === JSON.stringify(decision.input)
+  if (same) return earlier.seq
+  const message = `the call '${decision.callId}' was ${approved ? 'approved' : 'declined'} already`
+  throw new MillraceError({ op, code: 'conflict', message })
+}
+
+function tooLate(state: ThreadState, callId: string, op: string): MillraceError {
+  const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)
+  const known = state.run?.callIds.has(callId.split('/')[0] as string)
+  if (!known) {
+    const message = `no call '${callId}' waits for a decision; waiting: ${waiting.join(', ') || 'none'}`
+    return invalidInput(op, message)
+  }
+  const why = cancelReason(state) ?? state.error?.message ?? 'it is dealt with'
+  const message = `nobody waits for a decision about the call '${callId}' any more: ${why}`
+  return new MillraceError({ op, code: 'conflict', message })
+}

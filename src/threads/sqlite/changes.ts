@@ -1,0 +1,91 @@
+import { fromColumn } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Looks for what other connections have written. Never throws: a file that cannot be read is told to whoever reads it. */
+export interface Changes {
+  start(): void
+  stop(): void
+  /** We have written something ourselves: nobody needs to be told of that again. */
+  wrote(): void
+}
+
+/** After so many looks in vain, and so much more seldom: waking up costs a hundred times what looking does. */
+const lastingQuiet = 500
+const quietFactor = 5
+
+/**
+ * SQLite has no notifications, but `PRAGMA data_version` costs a look into shared memory and changes with every commit of somebody
+ * else (not with ours). Watching the file instead tells of a commit before it can be read.
+ */
+export function changes(
+  statements: Statements,
+  {
+    pollMs,
+    onChange,
+  }: { readonly pollMs: number; readonly onChange: (threadIds: readonly string[]) => void },
+): Changes {
+  let timer: NodeJS.Timeout | undefined
+  let version: unknown
+  let seen = 0
+  let wrote = false
+  let quiet = 0
+
+  const dataVersion = () => (statements.dataVersion.get() as { data_version: number }).data_version
+  const lastPlace = () => (statements.lastPlace.get() as { place: number }).place
+
+  function look() {
+    try {
+      // Before the version is looked at: if that is still the same, all up to this place is ours or was seen.
+      const last = wrote ? lastPlace() : seen
+      const current = dataVersion()
+      if (current === version) {
+        seen = last
+        wrote = false
+        quiet++
+        return
+      }
+      quiet = 0
+      const changed = statements.changedSince.all({ seen }) as { place: number; id: string }[]
+      version = current
+      for (const { place } of changed) seen = Math.max(seen, place)
+      if (changed.length > 0) onChange(changed.map(({ id }) => fromColumn(id)))
+    } catch {
+      // Locked for a moment, or worse; the next look will tell.
+    }
+  }
+
+  function lookLater() {
+    timer = setTimeout(
+      () => {
+        lookLater()
+        look()
+      },
+      quiet < lastingQuiet ? pollMs : pollMs * quietFactor,
+    )
+    timer.unref()
+  }
+
+  return {
+    start() {
+      if (timer) return
+      version = undefined
+      try {
+        // In this order: what comes in between is then looked at once more, instead of never.
+        version = dataVersion()
+        seen = lastPlace()
+      } catch {
+        // The first look that succeeds then tells of more than is needed.
+        version = undefined
+      }
+      quiet = 0
+      lookLater()
+    },
+    stop() {
+      clearTimeout(timer)
+      timer = undefined
+    },
+    wrote() {
+      wrote = true
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ThreadEvent } from '../../protocol/index.ts'
+import { sqliteStore } from '../sqlite.ts'
+import { openDatabase } from './open.ts'
+import { other, temporaryFolder, wholeLog } from './sqlite.test-kit.ts'
+import { databaseStore } from './store.ts'
+
+const folder = temporaryFolder()
+const event: ThreadEvent = { type: 'stop', reason: '' }
+
+/** A store that counts its commits. */
+function countingStore(name: string) {
+  const path = join(folder, name)
+  const database = openDatabase(path, { allowNetworkFilesystem: false })
+  const prepare = database.prepare.bind(database)
+  let commits = 0
+  database.prepare = (text) => {
+    const statement = prepare(text)
+    if (text !== 'COMMIT') return statement
+    const run = statement.run.bind(statement)
+    statement.run = () => {
+      commits++
+      return run()
+    }
+    return statement
+  }
+  const store = databaseStore(database, { path, now: Date.now, busyMs: 1000, pollMs: 2 })
+  return { store, commits: () => commits }
+}
+
+describe('commits', () => {
+  it('are shared by all that is asked for at once', async () => {
+    const { store, commits } = countingStore('shared.db')
+    await store.create({ id: 't', agent: 'a' })
+    const before = commits()
+    const [written, missing] = await Promise.all([
+      Promise.all(Array.from({ length: 50 }, () => store.signal('t', undefined, event))),
+      store.signal('nobody', undefined, event).catch((error: unknown) => error),
+    ])
+    expect(written.map(({ entry }) => entry.seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+    // What one of them refuses is nothing to the others.
+    expect(missing).toMatchObject({ code: 'not_found' })
+    expect(commits() - before).toBe(1)
+    await store.close()
+  })
+
+  it('leave time for everything else, also if somebody never stops writing', async () => {
+    const { store } = countingStore('busy.db')
+    await store.create({ id: 't', agent: 'a' })
+    let turns = 0
+    const timer = setInterval(() => turns++, 0)
+    while (turns < 5) await store.signal('t', undefined, event)
+    clearInterval(timer)
+    await wholeLog(store, 't')
+    await store.close()
+  })
+
+  it('of an event that is no JSON fail alone', async () => {
+    const { store } = countingStore('circle.db')
+    await store.create({ id: 't', agent: 'a' })
+    const circle: Record<string, unknown> = { type: 'stop' }
+    circle.reason = circle
+    const [good, bad, better] = await Promise.allSettled([
+      store.signal('t', 'good', event),
+      store.signal('t', 'bad', circle as never),
+      store.signal('t', 'better', event),
+    ])
+    expect([good.status, bad.status, better.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(bad).toMatchObject({ reason: { code: 'store_error', op: 'store.signal' } })
+    expect(await wholeLog(store, 't')).toHaveLength(2)
+    await store.close()
+  })
+})
+
+describe('a process that watches', () => {
+  it('ends when it has nothing else to do', async () => {
+    const path = join(folder, 'watched.db')
+    await sqliteStore(path).close()
+    const watcher = other(['watch', path])
+    expect(await watcher.next()).toEqual({ watching: true })
+    await watcher.ended()
+  })
+})

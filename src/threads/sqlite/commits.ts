@@ -1,0 +1,169 @@
+import { statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isMillraceError } from '../../protocol/index.ts'
+import { storeClosed } from '../store-errors.ts'
+import { failure, isBusy, isDamage, moved } from './failure.ts'
+
+/** The one line of all reading and writing of a file. */
+export interface Commits {
+  /**
+   * Runs a job in a transaction, after those that were handed in before it, and resolves when it is on the disk. All that is asked
+   * for in one turn of the event loop shares a commit. A job must refuse with a `MillraceError` before it has written anything;
+   * it may be run again, from a clean state, if the file was locked.
+   */
+  write<Value>(op: string, job: () => Value): Promise<Value>
+  /** Runs at once, outside of a transaction: one statement is one snapshot. */
+  read<Value>(op: string, job: () => Value): Promise<Value>
+  /** Resolves when everything that was asked for has been done. Nothing is accepted after it. */
+  close(): Promise<void>
+}
+
+interface Job {
+  readonly op: string
+  readonly since: number
+  readonly run: () => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+/** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
+const mostJobs = 64
+
+export function commits(
+  database: DatabaseSync,
+  { path, busyMs }: { readonly path: string; readonly busyMs: number },
+): Commits {
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  const identity = identityOf(path)
+  let queue: Job[] = []
+  let pumping: Promise<void> | undefined
+  let closed = false
+  /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
+  let apart = 0
+  /** Once damage was seen nothing more is written, lest it grow. */
+  let damage: unknown
+
+  async function pump() {
+    for (let tries = 0; queue.length > 0; ) {
+      // Its own turn of the event loop: what else was asked for in this one comes along, and sockets and timers have theirs.
+      await new Promise((resolve) => setImmediate(resolve))
+      const group = queue.slice(0, apart > 0 ? 1 : mostJobs)
+      const outcomes = commitTogether(group)
+      if ('locked' in outcomes) {
+        giveUp(outcomes.locked)
+        await delay(pauseMs(tries++))
+        continue
+      }
+      tries = 0
+      if ('failed' in outcomes && group.length > 1) {
+        apart = group.length
+        continue
+      }
+      apart = Math.max(0, apart - 1)
+      queue = queue.slice(group.length)
+      settle(group, 'failed' in outcomes ? [{ error: outcomes.failed }] : outcomes.done)
+    }
+    pumping = undefined
+  }
+
+  function commitTogether(
+    group: readonly Job[],
+  ): { readonly done: readonly Outcome[] } | { readonly locked: unknown } | { readonly failed: unknown } {
+    if (damage) return { failed: damage }
+    try {
+      // A file that was deleted takes writes like any other, and they are gone with the process.
+      if (identityOf(path) !== identity) throw moved(path)
+      begin.run()
+      const done = group.map(({ run }) => outcomeOf(run))
+      commit.run()
+      return { done }
+    } catch (error) {
+      rollBack()
+      if (isDamage(error)) damage = error
+      return isBusy(error) ? { locked: error } : { failed: error }
+    }
+  }
+
+  function rollBack() {
+    try {
+      database.exec('ROLLBACK')
+    } catch {
+      // SQLite has done it by itself, as it does when the disk is full, or there was nothing to roll back.
+    }
+  }
+
+  function settle(group: readonly Job[], outcomes: readonly Outcome[]) {
+    for (const [index, { op, resolve, reject }] of group.entries()) {
+      const outcome = outcomes[index] as Outcome
+      if ('error' in outcome) reject(failure(outcome.error, { op, path }))
+      else resolve(outcome.value as never)
+    }
+  }
+
+  /** Those that have waited too long for the lock. They are the first of the queue. */
+  function giveUp(locked: unknown) {
+    const now = performance.now()
+    const young = queue.findIndex(({ since }) => now - since < busyMs)
+    const old = queue.splice(0, young < 0 ? queue.length : young)
+    settle(
+      old,
+      old.map(() => ({ error: locked })),
+    )
+  }
+
+  return {
+    write(op, run) {
+      return new Promise((resolve, reject) => {
+        if (closed) throw storeClosed(op)
+        queue.push({ op, since: performance.now(), run, resolve, reject })
+        pumping ??= pump()
+      })
+    },
+    async read(op, run) {
+      if (closed) throw storeClosed(op)
+      const since = performance.now()
+      for (let tries = 0; ; tries++) {
+        try {
+          return run()
+        } catch (error) {
+          if (isDamage(error)) damage = error
+          if (!isBusy(error) || performance.now() - since >= busyMs) throw failure(error, { op, path })
+        }
+        await delay(pauseMs(tries))
+        if (closed) throw storeClosed(op)
+      }
+    },
+    async close() {
+      closed = true
+      await pumping
+    },
+  }
+}
+
+/** Which file a path leads to; undefined if to none. */
+function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return undefined
+  }
+}
+
+function outcomeOf(run: () => unknown): Outcome {
+  try {
+    return { value: run() }
+  } catch (error) {
+    if (isMillraceError(error)) return { error }
+    throw error
+  }
+}
+
+/** Longer from time to time, and never the same for two that wait for the same lock. */
+function pauseMs(tries: number): number {
+  return Math.random() * Math.min(2 + tries, 40)
+}

@@ -1,0 +1,205 @@
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import type { ThreadEvent } from '../../protocol/index.ts'
+import { sqliteStore } from '../sqlite.ts'
+import { openDatabase } from './open.ts'
+import { canMount, expectIntact, other, temporaryFolder, wholeLog } from './sqlite.test-kit.ts'
+import { databaseStore } from './store.ts'
+
+const folder = temporaryFolder()
+
+function stop(reason: string): ThreadEvent {
+  return { type: 'stop', reason }
+}
+
+function storeError(message: RegExp) {
+  return { code: 'store_error', message: expect.stringMatching(message) }
+}
+
+/** A closed file with a thread of that many entries of a few kilobytes each. */
+async function filledFile(name: string, entries = 100): Promise<string> {
+  const path = join(folder, name)
+  const store = sqliteStore(path)
+  await store.create({ id: 't', agent: 'a' })
+  await Promise.all(
+    Array.from({ length: entries }, (_, index) =>
+      store.signal('t', undefined, stop(`${index} `.repeat(500))),
+    ),
+  )
+  await store.close()
+  return path
+}
+
+function overwrite(path: string, position: number, bytes: Uint8Array) {
+  const file = openSync(path, 'r+')
+  writeSync(file, bytes, 0, bytes.length, position)
+  closeSync(file)
+}
+
+/** Changes a closed file behind the store's back. */
+function change(path: string, sql: string) {
+  const database = new DatabaseSync(path)
+  database.exec(sql)
+  database.close()
+}
+
+describe('a disk that is full', () => {
+  it('fails the write and only that, and is written to again when there is room', async () => {
+    const path = join(folder, 'pages.db')
+    const database = openDatabase(path, { allowNetworkFilesystem: false })
+    const store = databaseStore(database, { path, now: Date.now, busyMs: 1000, pollMs: 2 })
+    await store.create({ id: 't', agent: 'a' })
+    await store.signal('t', undefined, stop('first'))
+    database.exec('PRAGMA max_page_count = 40')
+    const [small, large, last] = [
+      store.signal('t', 'small', stop('small')),
+      store.signal('t', 'large', stop('x'.repeat(500_000))),
+      store.signal('t', 'last', stop('last')),
+    ]
+    // They shared a commit, and only one of them was too much.
+    await expect(large).rejects.toMatchObject(
+      storeError(/disk .* is full and nothing was written: make room/),
+    )
+    expect((await small).entry.seq).toBe(2)
+    expect((await last).entry.seq).toBe(3)
+    expect(await wholeLog(store, 't')).toHaveLength(3)
+    database.exec('PRAGMA max_page_count = 100000')
+    expect(await store.signal('t', 'large', stop('x'.repeat(500_000)))).toMatchObject({
+      entry: { seq: 4 },
+      repeated: false,
+    })
+    await store.close()
+    expectIntact(path)
+  })
+
+  it.runIf(canMount)('is told of as it is, with a real one', async () => {
+    const disk = '/mnt'
+    const before = `mount -t tmpfs -o size=1500k tmpfs ${disk} && head -c 700k /dev/zero > ${disk}/ballast && exec "$@"`
+    const process = other(['fill', `${disk}/threads.db`, `${disk}/ballast`], { before })
+    const { written, error } = await process.next()
+    expect(written).toBeGreaterThan(0)
+    expect(error).toMatchObject(
+      storeError(/the disk with '\/mnt\/threads\.db' (is full|does not read or write)/),
+    )
+    expect(await process.next()).toEqual({ read: written })
+    expect(await process.next()).toEqual({ read: Number(written) + 1, written: Number(written) + 1 })
+    expect(await process.next()).toEqual({ intact: { integrity_check: 'ok' } })
+    await process.ended()
+  })
+})
+
+describe('a file that is damaged', () => {
+  it('is told of when it is opened, if its beginning is gone', async () => {
+    const path = await filledFile('beginning.db')
+    overwrite(path, 0, new Uint8Array(50).fill(7))
+    expect(() => sqliteStore(path)).toThrow(
+      expect.objectContaining(storeError(/is not an SQLite database, or its beginning/)),
+    )
+  })
+
+  it('is told of when it was cut off', async () => {
+    const path = await filledFile('short.db')
+    truncateSync(path, statSync(path).size - 4096 * 30)
+    let error: unknown
+    try {
+      const store = sqliteStore(path)
+      error = await wholeLog(store, 't').catch((error: unknown) => error)
+      await store.close()
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(error).toMatchObject(storeError(/is damaged .*restore it from a copy, or save what can be read/))
+  })
+
+  it('is told of when the damage is met, and is not written to any more', async () => {
+    const path = await filledFile('middle.db')
+    const pages = statSync(path).size / 4096
+    for (let page = 20; page < pages; page++) overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
+    const store = sqliteStore(path)
+    await expect(wholeLog(store, 't')).rejects.toMatchObject(storeError(/is damaged .*\.recover/))
+    const before = readFileSync(path)
+    for (const call of [store.create({ id: 'new', agent: 'a' }), store.signal('t', undefined, stop('more'))])
+      await expect(call).rejects.toMatchObject(storeError(/is damaged/))
+    await store.close()
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('never gives a log with a gap', async () => {
+    const path = await filledFile('gap.db', 20)
+    change(path, 'DELETE FROM entries WHERE seq = 8')
+    const store = sqliteStore(path)
+    const missing = storeError(/is damaged \(entry 8 of thread 't' is missing\)/)
+    await expect(wholeLog(store, 't')).rejects.toMatchObject(missing)
+    await expect(store.read('t', { after: 7, limit: 1 })).rejects.toMatchObject(missing)
+    await expect(store.compact('t', 20)).rejects.toMatchObject(missing)
+    expect(await store.read('t', { after: 8, limit: 3 })).toHaveLength(3)
+    await store.close()
+  })
+
+  it('never gives a log without its end', async () => {
+    const path = await filledFile('end.db', 20)
+    change(path, 'DELETE FROM entries WHERE seq > 18')
+    const store = sqliteStore(path)
+    await expect(wholeLog(store, 't')).rejects.toMatchObject(storeError(/entry 19 of thread 't' is missing/))
+    await store.close()
+  })
+
+  it('tells which entry is no JSON', async () => {
+    const path = await filledFile('json.db', 20)
+    change(path, `UPDATE entries SET event = '{"type":' WHERE seq = 5`)
+    const store = sqliteStore(path)
+    await expect(store.read('t', { after: 0, limit: 100 })).rejects.toMatchObject(
+      storeError(/is damaged \(entry 5 of thread 't' is no JSON\)/),
+    )
+    await store.close()
+  })
+
+  it('tells that tables are missing', async () => {
+    const path = await filledFile('tables.db', 1)
+    change(path, 'DROP TABLE signals')
+    expect(() => sqliteStore(path)).toThrow(
+      expect.objectContaining(storeError(/tables\.db' cannot be used: no such table: signals/)),
+    )
+  })
+})
+
+describe('what is not as it was when it was opened', () => {
+  it('is told of, where the file was moved away, until it is back', async () => {
+    const path = await filledFile('here.db', 3)
+    const store = sqliteStore(path)
+    renameSync(path, `${path}.away`)
+    await expect(store.signal('t', undefined, stop('lost?'))).rejects.toMatchObject(
+      storeError(/here\.db' was moved or deleted while it was in use and nothing was written/),
+    )
+    writeFileSync(path, '')
+    await expect(store.create({ id: 'u', agent: 'a' })).rejects.toMatchObject(
+      storeError(/was moved or deleted/),
+    )
+    renameSync(`${path}.away`, path)
+    expect((await store.signal('t', undefined, stop('back'))).entry.seq).toBe(4)
+    await store.close()
+    expectIntact(path)
+  })
+
+  it('is told of, where an entry is of a later version of the protocol', async () => {
+    const path = await filledFile('later.db', 5)
+    change(path, 'UPDATE entries SET version = 999 WHERE seq = 4')
+    const store = sqliteStore(path)
+    expect(await store.read('t', { after: 0, limit: 3 })).toHaveLength(3)
+    const later = storeError(/entry 4 of thread 't' was written in version 999 .*: update millrace/)
+    await expect(store.read('t', { after: 0, limit: 100 })).rejects.toMatchObject(later)
+    await expect(store.compact('t', 5)).rejects.toMatchObject(later)
+    await store.close()
+  })
+})

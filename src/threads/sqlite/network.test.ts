@@ -1,0 +1,33 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { sqliteStore } from '../sqlite.ts'
+import { temporaryFolder } from './sqlite.test-kit.ts'
+
+// No test machine has a server to mount from: the system's answer is that of an NFS mount.
+vi.mock('node:fs', async (original) => ({
+  ...(await original<object>()),
+  statfsSync: () => ({ type: 0x6969 }),
+}))
+
+const folder = temporaryFolder()
+
+describe.runIf(process.platform === 'linux')('a network filesystem', () => {
+  it('is refused before anything is written there', () => {
+    expect(() => sqliteStore(join(folder, 'threads.db'))).toThrow(
+      expect.objectContaining({
+        code: 'store_error',
+        message: expect.stringMatching(
+          /is on a network filesystem \(NFS\).*or, .*set allowNetworkFilesystem$/,
+        ),
+      }),
+    )
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('is used by those who know that they are alone', async () => {
+    const store = sqliteStore(join(folder, 'threads.db'), { allowNetworkFilesystem: true })
+    expect(await store.create({ id: 't', agent: 'a' })).toBe(true)
+    await store.close()
+  })
+})

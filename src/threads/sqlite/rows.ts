@@ -1,0 +1,116 @@
+import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
+import type { PackedEntry } from '../entries.ts'
+import { firstOf } from '../entries.ts'
+import type { ThreadInfo } from '../store.ts'
+import { damaged } from './failure.ts'
+
+export interface EntryRow {
+  readonly seq: number
+  readonly first: number | null
+  readonly at: number
+  readonly version: number
+  readonly event: string
+  readonly cuts: string | null
+}
+
+export interface ThreadRow {
+  readonly id: string
+  readonly agent: string
+  readonly user: string | null
+  readonly metadata: string | null
+  readonly forked_id: string | null
+  readonly forked_seq: number | null
+  readonly created_at: number
+  readonly updated_at: number
+  readonly head: number
+  readonly place: number
+  readonly resting: 'idle' | 'waiting'
+  readonly due: number | null
+  readonly owner: string | null
+}
+
+/** Where a row was found, for what there is to say about it. */
+export interface Origin {
+  readonly op: string
+  readonly path: string
+  readonly threadId: string
+}
+
+/**
+ * Text as a column holds it. SQLite keeps UTF-8, which has no lone surrogates (two different ones would become the same), and
+ * some of its functions end at a NUL. Such text is kept as JSON, and so is any that looks like it.
+ */
+export function toColumn(text: string): string {
+  return text.isWellFormed() && !text.includes('\0') && !text.startsWith('"') ? text : JSON.stringify(text)
+}
+
+export function fromColumn(column: string): string {
+  return column.startsWith('"') ? JSON.parse(column) : column
+}
+
+export function optional(text: string | undefined): string | null {
+  return text === undefined ? null : toColumn(text)
+}
+
+/** The values of an entry's columns after the thread's. JSON escapes lone surrogates, so they survive. */
+export function entryColumns(entry: PackedEntry) {
+  const { seq, from = null, at, event, cuts } = entry
+  return [seq, from, at, PROTOCOL_VERSION, JSON.stringify(event), cuts ? JSON.stringify(cuts) : null] as const
+}
+
+export function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
+  const { seq, first, at, version, event, cuts } = row
+  const fail = (message: string, cause?: unknown) =>
+    new MillraceError({ op, code: 'store_error', message, cause })
+  if (version > PROTOCOL_VERSION)
+    throw fail(
+      `entry ${seq} of thread '${threadId}' was written in version ${version} of the protocol and this package reads up to ${PROTOCOL_VERSION}: update millrace`,
+    )
+  try {
+    return {
+      seq,
+      ...(first !== null && { from: first }),
+      at,
+      event: JSON.parse(event),
+      ...(cuts !== null && { cuts: JSON.parse(cuts) }),
+    }
+  } catch (cause) {
+    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is no JSON`), cause)
+  }
+}
+
+/** Rows that follow each other, of which the first reaches beyond a number. A gap is damage: nobody is ever given a log with one. */
+export function entriesOf(rows: readonly EntryRow[], after: number, origin: Origin): PackedEntry[] {
+  let next = after + 1
+  return rows.map((row, index) => {
+    const entry = entryOf(row, origin)
+    const first = firstOf(entry)
+    if (index === 0 ? first > next : first !== next) throw gap(next, origin)
+    next = entry.seq + 1
+    return entry
+  })
+}
+
+export function gap(seq: number, { op, path, threadId }: Origin): MillraceError {
+  return new MillraceError({
+    op,
+    code: 'store_error',
+    message: damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is missing`),
+  })
+}
+
+export function infoOf(row: ThreadRow, now: number): ThreadInfo {
+  const { user, metadata, forked_id, forked_seq, due } = row
+  const busy = row.owner !== null && due !== null && due > now
+  return {
+    id: fromColumn(row.id),
+    agent: fromColumn(row.agent),
+    ...(user !== null && { user: fromColumn(user) }),
+    ...(metadata !== null && { metadata: JSON.parse(metadata) }),
+    ...(forked_id !== null && { forkedFrom: { id: fromColumn(forked_id), seq: forked_seq ?? 0 } }),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    head: row.head,
+    status: due === null ? row.resting : busy ? 'running' : 'queued',
+  }
+}

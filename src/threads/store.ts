@@ -1,0 +1,130 @@
+import type { Entry, JsonObject, ThreadEvent } from '../protocol/index.ts'
+
+/** What is known of a thread without reading its log. */
+export interface ThreadInfo {
+  readonly id: string
+  readonly agent: string
+  /** Whose it is; absent where nobody was asked. */
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly forkedFrom?: { readonly id: string; readonly seq: number }
+  /** Milliseconds since 1970; `updatedAt` is that of the last entry. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** The number of the last entry; 0 if there is none. */
+  readonly head: number
+  readonly status: ThreadStatus
+}
+
+/** `queued`: there is something to do and nobody does it yet. `waiting`: for a person. */
+export type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+export type NewThread = Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'>
+
+/** The right to write to a thread's log: that of one owner, until somebody else has claimed it. */
+export interface Lease {
+  readonly threadId: string
+  readonly owner: string
+  readonly epoch: number
+}
+
+export interface Batch {
+  readonly lease: Lease
+  readonly events: readonly ThreadEvent[]
+}
+
+export interface ListOptions {
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+}
+
+export interface ThreadPage {
+  /** Those changed last come first. */
+  readonly threads: readonly ThreadInfo[]
+  readonly next?: string
+}
+
+export type WatchListener = (threadId: string, head?: number) => void
+
+/**
+ * Where threads are kept. Several apps, in several processes, may use one store at the same time.
+ *
+ * Every promise that resolves is durable. What fails rejects with a `MillraceError`: `not_found` where a thread is named that
+ * is not there, else `store_error` with what is wrong and what to do; then nothing of that call was written. A store gets its
+ * time from one clock of its own, so that leases of all its users can be compared.
+ */
+export interface ThreadStore {
+  /**
+   * False if there is one of that id. With `entries` the log begins as theirs does: numbers, times and joins are kept, and the
+   * thread is runnable, so that somebody looks at what they leave to do.
+   */
+  create(thread: NewThread, entries?: readonly Entry[]): Promise<boolean>
+  get(threadId: string): Promise<ThreadInfo | undefined>
+  list(options: ListOptions): Promise<ThreadPage>
+  /** With its log. Whoever owned it is fenced. False if there was none. */
+  delete(threadId: string): Promise<boolean>
+
+  /**
+   * Writes to several logs in one commit. For each batch: the numbered entries, one for each event; or `fenced` if the lease
+   * is not the thread's last any more (or the thread is gone) and nothing was written for it. A lease that has run out and
+   * that nobody claimed is as good as ever.
+   */
+  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
+  /**
+   * Writes one event from outside, whoever owns the thread, and makes the thread runnable. The same key a second time writes
+   * nothing and gives the number of the first.
+   */
+  signal(
+    threadId: string,
+    key: string | undefined,
+    event: ThreadEvent,
+  ): Promise<{ readonly entry: Entry; readonly repeated: boolean }>
+  /**
+   * What comes after a number, in order, at most about `limit` entries. The first begins right after it, cut if need be. With
+   * `split` the deltas that `compact` has joined come apart again, each with its own number and time.
+   */
+  read(
+    threadId: string,
+    options: { readonly after: number; readonly limit: number; readonly split?: boolean | undefined },
+  ): Promise<readonly Entry[]>
+
+  /**
+   * Makes `owner` the one that writes, if the thread is runnable and nobody else is, or its owner's lease has run out. `losses`
+   * counts the owners in a row that did not give it back: their processes are gone. Undefined if there is nothing to do,
+   * somebody does it, or the thread is gone.
+   */
+  claim(
+    threadId: string,
+    owner: string,
+    leaseMs: number,
+  ): Promise<{ readonly lease: Lease; readonly losses: number } | undefined>
+  /** Lengthens leases. Gives those that are somebody else's by now. */
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
+  /**
+   * Gives a thread back, if its head is still the one that was folded: `moved` if something came in meanwhile, and the lease
+   * stays. `runnable` leaves it for the next owner to go on with; else nobody needs to until the next signal.
+   */
+  release(
+    lease: Lease,
+    left: { readonly head: number; readonly status: 'idle' | 'waiting' | 'runnable' },
+  ): Promise<'released' | 'moved' | 'fenced'>
+  /** Threads of these agents that are runnable and nobody's, or whose owner's lease has run out. Those that waited longest come first. */
+  stranded(limit: number, agents: readonly string[]): Promise<readonly string[]>
+
+  /**
+   * Joins deltas that stand side by side among the entries with numbers up to `upTo`, so that the log takes less room. Nothing
+   * is lost: what a reader gets from any number on is the same text, and with `split` the same entries.
+   */
+  compact(threadId: string, upTo: number): Promise<void>
+  /**
+   * Tells of threads whose log has grown, that became runnable or are gone, through whomever, own writes included or not; soon,
+   * and possibly more often than needed. `head`, where it is known, is how far the log had grown. Gives a function that ends it.
+   */
+  watch(listener: WatchListener): () => void
+  /** Lets go of everything. Calls after it reject with `store_error`. */
+  close(): Promise<void>
+}

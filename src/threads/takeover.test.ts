@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../agent/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import { applyEntry, emptyThread, findUnpaired, messagesOf, textOf } from '../protocol/index.ts'
+import type { ScriptRound } from '../testing/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { tool } from '../tools/index.ts'
+import type { App, AppOptions, ThreadStore } from './index.ts'
+import { memoryStore, millrace } from './index.ts'
+import { eventsOf, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+
+const leaseMs = 60_000
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** A store that can be made to stand still for one app, as the whole process does under SIGSTOP. */
+function freezable(store: ThreadStore) {
+  let thawed: Promise<void> = Promise.resolve()
+  let thaw = () => {}
+  let appends = 0
+  let freezeAfter = Number.POSITIVE_INFINITY
+  let onFrozen = () => {}
+
+  function freeze() {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    thawed = promise
+    thaw = resolve
+    onFrozen()
+  }
+
+  const frozen = new Proxy(store, {
+    get(target, name: keyof ThreadStore) {
+      const value = target[name]
+      if (name === 'watch' || name === 'close') return value
+      return async (...args: unknown[]) => {
+        await thawed
+        const result = await (value as (...args: unknown[]) => Promise<unknown>)(...args)
+        // The commit is there, but the process never hears of it.
+        if (name === 'append' && ++appends === freezeAfter) freeze()
+        await thawed
+        return result
+      }
+    },
+  })
+  return {
+    store: frozen,
+    get appends() {
+      return appends
+    },
+    thaw: () => thaw(),
+    /** Resolves when it stands still: after so many commits. */
+    freezeAfter(count: number): Promise<void> {
+      freezeAfter = count
+      return new Promise((resolve) => {
+        onFrozen = resolve
+      })
+    },
+  }
+}
+
+/** Says something, calls three tools beside each other, and answers from what they said. */
+function story({ messages }: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound {
+  const results = messages.filter(({ role }) => role === 'tool')
+  if (results.length === 0)
+    return [
+      { text: 'Let me see. ' },
+      { call: 'never', input: { value: 'a' }, id: 'n' },
+      { call: 'safe', input: { value: 'b' }, id: 's' },
+      { text: 'One moment. ' },
+      { call: 'never', input: { value: 'c' }, id: 'm' },
+    ]
+  return 'That is all there is to say.'
+}
+
+function world() {
+  let time = 1_000_000
+  const store = memoryStore({ now: () => time })
+  open.push(store)
+  const runs: string[] = []
+  const settings = { input: z.object({ value: z.string() }) }
+  const counted = (name: string, repeat: 'safe' | 'never') =>
+    tool({
+      ...settings,
+      name,
+      description: name,
+      repeat,
+      run: async ({ value }, { callId }) => {
+        await undefined
+        runs.push(callId)
+        return value
+      },
+    })
+  const tools = [counted('never', 'never'), counted('safe', 'safe')]
+
+  function app(options: Partial<AppOptions> = {}) {
+    const side = freezable(store)
+    const errors: string[] = []
+    const opened: App = millrace({
+      agents: agent({ name: 'teller', model: scriptedModel(story, { deltaChars: 8, paceMs: 1 }), tools }),
+      store: side.store,
+      leaseMs,
+      recoverMs: 10,
+      flushMs: 0,
+      onError: (error) => errors.push(error.message),
+      ...options,
+    })
+    open.push({
+      async close() {
+        side.thaw()
+        await opened.close({ graceMs: 0 })
+      },
+    })
+    return { ...side, app: opened, errors, side }
+  }
+
+  return { store, runs, app, pass: (ms: number) => (time += ms) }
+}
+
+function check(entries: readonly Entry[], runs: readonly string[]) {
+  numbersOf(entries)
+  const state = emptyThread()
+  for (const entry of entries) applyEntry(state, entry)
+  expect(state.run?.outcome).toBe('completed')
+  expect(findUnpaired(messagesOf(state.run as NonNullable<typeof state.run>))).toBeUndefined()
+  const times = (id: string) => runs.filter((run) => run === id).length
+  expect(times('n')).toBeLessThanOrEqual(1)
+  expect(times('m')).toBeLessThanOrEqual(1)
+  for (const { callId, status } of eventsOf(entries, 'tool-result'))
+    if (status === 'ok' && callId !== 's') expect(times(callId)).toBe(1)
+  const results = eventsOf(entries, 'tool-result').map(({ callId }) => callId)
+  expect(new Set(results).size).toBe(results.length)
+  expect(textOf(messagesOf(state.run as NonNullable<typeof state.run>).at(-1) as never)).toBe(
+    'That is all there is to say.',
+  )
+}
+
+describe('a process that stands still', () => {
+  test('after any commit, another takes the thread over; when it wakes it is fenced', async () => {
+    const undisturbed = world()
+    const alone = undisturbed.app()
+    await alone.app.thread('t').send('go')
+    check(await untilIdle(alone.app.thread('t')), undisturbed.runs)
+    expect(undisturbed.runs.toSorted()).toEqual(['m', 'n', 's'])
+    const commits = alone.side.appends
+    expect(commits).toBeGreaterThan(4)
+
+    for (let count = 1; count <= commits; count++) {
+      const { app, runs, pass } = world()
+      const first = app()
+      const stands = first.freezeAfter(count)
+      await first.app.thread('t').send('go')
+      await stands
+      const second = app()
+      const thread = second.app.thread('t')
+      pass(leaseMs + 1)
+      check(await untilIdle(thread), runs)
+      const { head } = await thread.info()
+      first.thaw()
+      // Whatever the first wanted to write has come back fenced when its own reader has seen the end.
+      check(await untilIdle(first.app.thread('t')), runs)
+      await first.app.close({ graceMs: 0 })
+      expect((await thread.info()).head).toBe(head)
+      check(await untilIdle(thread), runs)
+      expect([...first.errors, ...second.errors]).toEqual([])
+    }
+  })
+
+  test('each that goes is counted, and after a few the run is given up', async () => {
+    const { app, pass } = world()
+    const lost: ReturnType<typeof app>[] = []
+    for (let turn = 0; turn <= 2; turn++) {
+      const next = app({ maxLosses: 2 })
+      const stands = next.freezeAfter(1)
+      if (turn === 0) await next.app.thread('t').send('go')
+      await stands
+      lost.push(next)
+      pass(leaseMs + 1)
+    }
+    const last = app({ maxLosses: 2 })
+    const entries = await untilIdle(last.app.thread('t'))
+    expect(eventsOf(entries, 'run-start').map(({ losses }) => losses)).toEqual([undefined, 1, 2, 3])
+    expect(eventsOf(entries, 'run-end')).toMatchObject([
+      { outcome: 'failed', error: { code: 'workers_lost' } },
+    ])
+    numbersOf(entries)
+    // The next message is answered as if nothing had been.
+    await last.app.thread('t').send('again')
+    expect(wordsOf(await untilIdle(last.app.thread('t')))).toContain('That is all there is to say.')
+  })
+})

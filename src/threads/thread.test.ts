@@ -1,0 +1,205 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import { textOf } from '../protocol/index.ts'
+import type { ScriptRound } from '../testing/index.ts'
+import { script, scriptedModel } from '../testing/index.ts'
+import type { App, AppOptions } from './index.ts'
+import { memoryStore, millrace } from './index.ts'
+import { eventsOf, heldTool, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+
+const open: App[] = []
+afterEach(async () => {
+  for (const app of open.splice(0)) await app.close({ graceMs: 0 })
+})
+
+function start(options: Partial<AppOptions> & Pick<AppOptions, 'agents'>): App {
+  const app = millrace({ flushMs: 0, ...options })
+  open.push(app)
+  return app
+}
+
+const saying = (text: string) => agent({ name: 'sayer', model: scriptedModel(() => text) })
+
+describe('a fork', () => {
+  test('has the log up to its number, and goes its own way', async () => {
+    const app = start({ agents: saying('yes') })
+    const thread = app.thread()
+    await thread.send('first')
+    const { seq } = (await untilIdle(thread)).at(-1) as { seq: number }
+    await thread.send('second')
+    await untilIdle(thread)
+    const fork = await thread.fork(seq)
+    expect((await fork.info()).forkedFrom).toEqual({ id: thread.id, seq })
+    expect(await fork.read({ split: true })).toEqual(
+      (await thread.read({ split: true })).filter((entry) => entry.seq <= seq),
+    )
+    await fork.send('another')
+    await untilIdle(fork)
+    expect((await fork.state()).messages.map(textOf)).toEqual(['first', 'yes', 'another', 'yes'])
+    expect((await thread.state()).messages.map(textOf)).toEqual(['first', 'yes', 'second', 'yes'])
+  })
+
+  test('in the middle of a run ends that run there, and leaves it alone here', async () => {
+    const held = heldTool('hold')
+    const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'done')
+    const app = start({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
+    const thread = app.thread()
+    await thread.send('go')
+    await held.startedTimes(1)
+    const fork = await thread.fork((await thread.info()).head)
+    const entries = await untilIdle(fork)
+    numbersOf(entries)
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(held.runs).toHaveLength(1)
+    held.runs[0]?.release()
+    expect(wordsOf(await untilIdle(thread))).toBe('done')
+  })
+
+  test('at an input is answered once more', async () => {
+    const app = start({ agents: saying('again') })
+    const thread = app.thread()
+    const seq = await thread.send('question')
+    await untilIdle(thread)
+    const fork = await thread.fork(seq, { id: 'second-try' })
+    expect(fork.id).toBe('second-try')
+    expect(wordsOf(await untilIdle(fork))).toBe('again')
+    await expect(thread.fork(seq, { id: 'second-try' })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(thread.fork(10_000)).rejects.toThrow('from 0 to')
+  })
+})
+
+describe('a thread that is deleted', () => {
+  test('is gone for everyone, its run is cut off and its followers end', async () => {
+    const held = heldTool('hold')
+    const app = start({
+      agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
+    })
+    const thread = app.thread()
+    await thread.send('go')
+    await held.startedTimes(1)
+    const following = untilIdle(thread)
+    expect(await thread.delete()).toBe(true)
+    await following
+    await expect.poll(() => held.runs[0]?.signal.aborted).toBe(true)
+    expect(await thread.delete()).toBe(false)
+    for (const act of [
+      () => thread.info(),
+      () => thread.state(),
+      () => thread.read(),
+      () => thread.stop(),
+      () => thread.approve('x', { approved: true }),
+      () => thread.fork(0),
+      () => thread.follow().next(),
+    ])
+      await expect(act()).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('what is asked for', () => {
+  test('following until an input is dealt with ends at the end of its run, not later', async () => {
+    const held = heldTool('hold')
+    const rounds = (_: unknown, index: number): ScriptRound => (index === 1 ? [{ call: 'hold' }] : `${index}`)
+    const app = start({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
+    const thread = app.thread()
+    const first = await thread.send('one')
+    await thread.send('two')
+    const entries = []
+    for await (const entry of thread.follow({ after: first - 1, until: first })) entries.push(entry)
+    expect(wordsOf(entries)).toBe('0')
+    expect(entries.at(-1)?.event.type).toBe('run-end')
+    held.startedTimes(1).then(() => held.runs[0]?.release())
+    await untilIdle(thread)
+    // Also when all of it is long past.
+    const again = []
+    for await (const entry of thread.follow({ after: first - 1, until: first })) again.push(entry)
+    expect(wordsOf(again)).toBe('0')
+  })
+
+  test('a listing shows those changed last first, page by page, and can be narrowed', async () => {
+    const app = start({ agents: { a: saying('a'), b: saying('b') } })
+    for (let count = 0; count < 5; count++)
+      await app.thread(`t${count}`, { agent: count % 2 ? 'b' : 'a', user: `u${count % 3}` }).create()
+    const first = await app.threads({ limit: 2 })
+    expect(first.threads.map(({ id }) => id)).toEqual(['t4', 't3'])
+    const second = await app.threads({ limit: 2, cursor: first.next as string })
+    expect(second.threads.map(({ id }) => id)).toEqual(['t2', 't1'])
+    expect((await app.threads({ agent: 'b' })).threads).toHaveLength(2)
+    expect((await app.threads({ user: 'u0' })).threads.map(({ id }) => id)).toEqual(['t3', 't0'])
+  })
+
+  test('a log that was compacted reads the same from every number', async () => {
+    const app = start({
+      agents: agent({ model: scriptedModel(script.text('word '.repeat(40)), { paceMs: 1, deltaChars: 5 }) }),
+    })
+    const thread = app.thread()
+    const live: Awaited<ReturnType<typeof untilIdle>> = []
+    const seq = await thread.send('speak')
+    for await (const entry of thread.follow({ until: seq })) live.push(entry)
+    await expect.poll(async () => (await thread.read()).length).toBeLessThan(live.length)
+    expect(await thread.read({ split: true })).toEqual(live)
+    const { head } = await thread.info()
+    for (let after = 0; after < head; after++) {
+      const rest = await thread.read({ after })
+      numbersOf(rest, after)
+      expect(wordsOf(rest)).toBe(wordsOf(live.filter((entry) => entry.seq > after)))
+    }
+  })
+
+  test('the context of a thread reaches its tools; one that cannot be made fails the run', async () => {
+    const held = heldTool('hold')
+    const app = start({
+      agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
+      context: ({ user }) => {
+        if (!user) throw new Error('nobody is logged in')
+      },
+    })
+    const thread = app.thread()
+    await thread.send('go')
+    expect(eventsOf(await untilIdle(thread), 'run-end')).toMatchObject([
+      { outcome: 'failed', error: { code: 'hook_failed', message: expect.stringContaining('nobody') } },
+    ])
+  })
+})
+
+describe('misuse', () => {
+  test.each([
+    [{}, 'agents'],
+    [{ agents: {} }, 'at least one'],
+    [{ agents: { x: 1 } }, "the agent 'x' must be made by agent"],
+    [{ agents: saying('x'), stroe: 1 }, "did you mean 'store'?"],
+    [{ agents: saying('x'), leaseMs: 'long' }, 'leaseMs'],
+    [{ agents: agent({ model: 1 as never }) }, 'model'],
+  ])('%o is refused', (options, message) => {
+    expect(() => millrace(options as never)).toThrow(message)
+  })
+
+  test('ids, agents and options that make no sense are refused before anything is written', async () => {
+    const app = start({ agents: saying('x') })
+    expect(() => app.thread('a b')).toThrow('1 to 128 letters')
+    expect(() => app.thread('x', { agent: 'syaer' })).toThrow("Did you mean 'sayer'?")
+    const thread = app.thread('x')
+    await expect(thread.send('')).rejects.toThrow('empty')
+    await expect(thread.send('hi', { mode: 'quick' as never })).rejects.toThrow('mode')
+    expect(() => thread.follow({ after: -1 })).toThrow('after')
+    await expect(app.threads({ limit: 0 })).rejects.toThrow('limit')
+    expect((await app.threads()).threads).toEqual([])
+    await expect(app.thread('y').state()).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('a closed app says so', async () => {
+    const app = start({ agents: saying('x') })
+    const thread = app.thread('x')
+    await thread.create()
+    await app.close()
+    await expect(thread.send('hi')).rejects.toThrow('the app is closed')
+    await expect(app.threads()).rejects.toThrow('the app is closed')
+  })
+
+  test('a thread of an agent that is not here is left to others', async () => {
+    const store = memoryStore()
+    const first = start({ agents: { one: saying('1') }, store })
+    await first.thread('t', { agent: 'one' }).create()
+    const second = start({ agents: { two: saying('2') }, store })
+    await expect(second.thread('t').send('hi')).rejects.toThrow("belongs to the agent 'one'")
+  })
+})

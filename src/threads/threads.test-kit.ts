@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { Entry, ThreadEvent } from '../protocol/index.ts'
+import { tool } from '../tools/index.ts'
+import type { Thread } from './index.ts'
+
+/** What is there of a thread, up to when it comes to rest. */
+export async function untilIdle(thread: Thread, after = 0): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of thread.follow({ after, until: 'idle' })) entries.push(entry)
+  return entries
+}
+
+export function eventsOf<Type extends ThreadEvent['type']>(entries: readonly Entry[], type: Type) {
+  return entries.flatMap(({ event }) =>
+    event.type === type ? [event as Extract<ThreadEvent, { type: Type }>] : [],
+  )
+}
+
+export function typesOf(entries: readonly Entry[]): string[] {
+  return entries.map(({ event }) => event.type)
+}
+
+export function wordsOf(entries: readonly Entry[]): string {
+  return eventsOf(entries, 'text')
+    .map(({ text }) => text)
+    .join('')
+}
+
+/** Fails if a number is missing or there twice. */
+export function numbersOf(entries: readonly Entry[], after = 0): void {
+  let last = after
+  for (const { seq, from = seq } of entries) {
+    if (from !== last + 1) throw new Error(`after ${last} came ${from}`)
+    last = seq
+  }
+}
+
+/** A tool that counts its runs and waits to be let go, each run for itself. */
+export function heldTool(name: string, options: { repeat?: 'safe' | 'never'; approve?: boolean } = {}) {
+  const runs: { readonly release: (value?: unknown) => void; readonly signal: AbortSignal }[] = []
+  const started: ((count: number) => void)[] = []
+  return {
+    runs,
+    /** Resolves when it has been started so many times. */
+    async startedTimes(count: number): Promise<void> {
+      while (runs.length < count) await new Promise((resolve) => started.push(resolve))
+    },
+    tool: tool({
+      name,
+      description: 'Waits until it is let go',
+      input: z.object({}),
+      ...options,
+      run: (_, { signal }) =>
+        new Promise((resolve) => {
+          runs.push({ release: (value = 'done') => resolve(value), signal })
+          for (const wake of started.splice(0)) wake(runs.length)
+        }),
+    }),
+  }
+}

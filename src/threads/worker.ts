@@ -1,0 +1,255 @@
+import type { Loop, ThreadDoor } from '../agent/index.ts'
+import type { Entry, RunEvent, RunState, WaitingInput } from '../protocol/index.ts'
+import {
+  applyEntry,
+  beginRun,
+  cancelReason,
+  emptyThread,
+  isOpen,
+  MillraceError,
+  nextThreadAction,
+  textOfDelta,
+  toMillraceError,
+} from '../protocol/index.ts'
+import type { Following, Hub } from './hub.ts'
+import type { Journal, Writer } from './journal.ts'
+import type { Lease, ThreadInfo, ThreadStore } from './store.ts'
+
+/** Does what a thread that was claimed has to do, until there is nothing left. */
+export interface Worker {
+  /** Resolves when the thread is given back, or lost. Never rejects. */
+  readonly done: Promise<void>
+  /** Somebody else has the lease, or nobody can write: stops everything, without a word. */
+  abandon(): void
+  /** Lets running tools come to an end, at most so long, and leaves the rest to the next owner. */
+  handOver(graceMs: number): Promise<void>
+}
+
+export interface WorkerOptions {
+  readonly store: ThreadStore
+  readonly journal: Journal
+  readonly hub: Hub
+  readonly lease: Lease
+  /** How many owners before did not give the thread back: their processes are gone. */
+  readonly losses: number
+  readonly info: ThreadInfo
+  readonly agent: ThreadDoor
+  readonly context: (thread: ThreadInfo) => unknown
+  readonly leaseMs: number
+  /** So many processes may be lost over one run before it is given up. */
+  readonly maxLosses: number
+  readonly onError: (error: MillraceError) => void
+}
+
+const pageSize = 1000
+
+/** What a run begins with: the context of its tools, or why it is over at once. */
+interface Given {
+  readonly context?: unknown
+  readonly reason?: string
+  readonly error?: MillraceError
+}
+
+export function startWorker(options: WorkerOptions): Worker {
+  const { store, hub, lease, agent, onError } = options
+  const { threadId } = lease
+  const state = emptyThread()
+  /** What the open run has told so far, without its words. */
+  let told: RunEvent[] = []
+  let loop: Loop | undefined
+  let entries: Following | undefined
+  let abandoned = false
+  let handingOver = false
+  let ranSomething = false
+  /** Those of the run that was under way, or about to begin. */
+  let { losses } = options
+  const advanced = new Set<() => void>()
+  const writer: Writer = options.journal.open(lease, (why) => {
+    if (why !== 'fenced') onError(why)
+    abandon()
+  })
+
+  function abandon() {
+    if (abandoned) return
+    abandoned = true
+    writer.close()
+    loop?.abandon()
+    void entries?.return?.()
+    for (const wake of advanced) wake()
+  }
+
+  /** The log as it is, before anything of it is ours. */
+  async function fold(): Promise<void> {
+    for (;;) {
+      const page = await store.read(threadId, { after: state.head, limit: pageSize })
+      if (page.length === 0) return
+      for (const entry of page) {
+        applyEntry(state, entry)
+        remember(entry)
+      }
+    }
+  }
+
+  function remember({ event }: Entry) {
+    if (event.type === 'run-start' && event.resumes === undefined) told = []
+    if (event.type !== 'stop' && textOfDelta(event) === undefined) told.push(event)
+    if (event.type === 'run-end' && event.outcome !== 'suspended') told = []
+  }
+
+  /** Takes what is written from now on, by us and by others, in the order of the log. */
+  async function track(): Promise<void> {
+    entries = hub.follow(threadId, state.head)
+    for await (const entry of entries) {
+      if (abandoned) return
+      take(entry)
+      for (const wake of advanced) wake()
+    }
+    // The thread is gone.
+    abandon()
+  }
+
+  function take(entry: Entry) {
+    const { event, seq } = entry
+    applyEntry(state, entry, { live: loop !== undefined })
+    remember(entry)
+    if (!loop) return
+    if (event.type === 'approval') loop.decide(event)
+    if (event.type === 'input' && event.mode === 'steer') loop.hear({ seq, message: event.message })
+    const reason = cancelReason(state)
+    if (reason !== undefined) loop.cancel(reason)
+  }
+
+  /** Until the log has been taken as far as this number. */
+  async function takenUpTo(seq: number): Promise<void> {
+    while (state.head < seq && !abandoned)
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          advanced.delete(wake)
+          resolve()
+        }
+        advanced.add(wake)
+      })
+  }
+
+  async function contextOf(): Promise<Given> {
+    try {
+      return { context: await options.context(options.info) }
+    } catch (thrown) {
+      const { message } = toMillraceError(thrown, { op: 'millrace.context', code: 'hook_failed' })
+      return {
+        error: new MillraceError({
+          op: 'millrace.context',
+          code: 'hook_failed',
+          message: `the context of the thread could not be made: ${message}`,
+          cause: thrown,
+        }),
+      }
+    }
+  }
+
+  /** What was told so far is durable, and the thread is still ours: a tool may start. */
+  async function commit(): Promise<void> {
+    const asked = performance.now()
+    await writer.commit()
+    // A process that stood still since then, and for long, may have been given up on.
+    if (performance.now() - asked < options.leaseMs / 2) return
+    const lost = await store.renew([lease], options.leaseMs)
+    if (lost.length > 0) abandon()
+  }
+
+  /** Runs the agent: anew for these inputs, or on from where the log stands. */
+  async function run(inputs: readonly WaitingInput[], ending?: Given) {
+    const given = ending ?? (losses > options.maxLosses ? { error: givenUp(losses) } : await contextOf())
+    if (abandoned || handingOver) return
+    const heard = inputs.map(({ seq }) => seq)
+    const current = heard.length > 0 ? beginRun(state, heard) : (state.run as RunState)
+    const from = { state: current, told: heard.length > 0 ? [] : told, heard, losses }
+    losses = 0
+    loop = agent.start(from, { context: given.context, relay: writer.push, commit })
+    ranSomething = true
+    // Whoever is heard along with a run that goes on was said to it.
+    if (heard.length === 0)
+      for (const { seq, message, mode, held } of state.waiting)
+        if (mode === 'steer' && !held) loop.hear({ seq, message })
+    // Or it was said while the context was being made.
+    const reason = given.reason ?? cancelReason(state)
+    if (reason !== undefined) loop.cancel(reason)
+    else if (given.error) loop.fail(given.error)
+    await loop.ended
+    if (abandoned || handingOver) return
+    const head = await writer.commit()
+    await takenUpTo(head)
+    loop = undefined
+    // What it was told and did not come to hear is still waiting.
+    current.inputs = current.inputs.filter(({ seq }) => seq === undefined)
+  }
+
+  async function release(status: 'idle' | 'waiting' | 'runnable'): Promise<boolean> {
+    const { head } = state
+    const left = await store.release(lease, { head, status })
+    if (left === 'moved') await takenUpTo(head + 1)
+    if (left === 'fenced') abandon()
+    return left === 'released'
+  }
+
+  async function work(): Promise<void> {
+    await fold()
+    const tracking = track()
+    tracking.catch(failed)
+    while (!abandoned && !handingOver) {
+      const action = nextThreadAction(state)
+      if (action.type === 'start') await run(action.inputs)
+      else if (action.type === 'continue') await run([])
+      else if (action.type === 'cancel') await run([], { reason: action.reason })
+      else if (await release(action.type === 'wait' ? 'waiting' : 'idle')) break
+    }
+    if (handingOver) return
+    leave()
+    if (!abandoned && ranSomething && !(state.run && isOpen(state.run)))
+      await store.compact(threadId, state.head)
+  }
+
+  function leave() {
+    writer.close()
+    void entries?.return?.()
+  }
+
+  function failed(thrown: unknown) {
+    const error = toMillraceError(thrown, { op: 'thread.run', code: 'store_error' })
+    // A thread that was deleted meanwhile is no failure.
+    if (error.code !== 'not_found') onError(error)
+    abandon()
+  }
+
+  const done = work().catch(failed)
+  return {
+    done,
+    abandon,
+    async handOver(graceMs) {
+      handingOver = true
+      for (const wake of advanced) wake()
+      if (loop) {
+        let timer: ReturnType<typeof setTimeout> | undefined
+        const late = new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, graceMs)
+        })
+        await Promise.race([loop.hold(), loop.ended, late])
+        clearTimeout(timer)
+        loop.abandon()
+      }
+      await done
+      try {
+        await takenUpTo(await writer.commit())
+        while (!abandoned && !(await release('runnable'))) {}
+      } catch (thrown) {
+        failed(thrown)
+      }
+      leave()
+    },
+  }
+}
+
+function givenUp(losses: number): MillraceError {
+  const message = `${losses} processes that worked on this run were lost, so it is given up`
+  return new MillraceError({ op: 'thread.run', code: 'workers_lost', message })
+}
