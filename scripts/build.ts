@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -33,3 +33,5 @@ await bundle.write({
   },
 })
 await bundle.close()
+// npm links it once, and sees to this only then.
+chmodSync(new URL(manifest.bin.millrace, root), 0o755)

@@ -4,7 +4,7 @@ import type { Piece } from './bodies.ts'
 import { stampLength } from './scenario.ts'
 
 /** Writes as fast as the client reads, or as slowly as the scenario says. Ends early if the client is gone. */
-export async function deliver(response: ServerResponse, pieces: readonly Piece[]): Promise<void> {
+export async function deliver(response: ServerResponse, pieces: Iterable<Piece>): Promise<void> {
   const times: string[] = []
   let due = performance.now()
   for (const piece of pieces) {

@@ -10,14 +10,15 @@ const input = z.object({
     .describe('The number of the order, such as ORD-42'),
 })
 
-/** A support desk over an order book of its own. Any model will do. */
-export function supportDesk(model: Model): Agent {
+/** Two agents over one order book. Any model will do. */
+export function supportDesk(model: Model): { readonly support: Agent; readonly returns: Agent } {
   const book = orderBook()
 
   const listOrders = tool({
     name: 'list_orders',
     description: 'Lists all orders of the customer.',
     input: z.object({}),
+    repeat: 'safe',
     run: async (_, { signal }) => {
       await wait(120, undefined, { signal })
       return book.list()
@@ -28,6 +29,7 @@ export function supportDesk(model: Model): Agent {
     name: 'lookup_order',
     description: 'Looks up one order: what it is, what it cost and how far it is.',
     input,
+    repeat: 'safe',
     run: async ({ id }, { signal }) => {
       await wait(180, undefined, { signal })
       return book.find(id)
@@ -74,10 +76,19 @@ export function supportDesk(model: Model): Agent {
     },
   })
 
-  return agent({
-    name: 'support-desk',
-    model,
-    system: 'You are the support desk of a small shop. Answer only from what the tools say.',
-    tools: [listOrders, lookupOrder, trackParcel, refundOrder],
-  })
+  return {
+    support: agent({
+      name: 'support',
+      model,
+      system: 'You are the support desk of a small shop. Answer only from what the tools say.',
+      tools: [listOrders, lookupOrder, trackParcel, refundOrder],
+    }),
+    returns: agent({
+      name: 'returns',
+      model,
+      system:
+        'You take back what customers of a small shop do not want, and nothing else. Look at an order first.',
+      tools: [lookupOrder, refundOrder],
+    }),
+  }
 }

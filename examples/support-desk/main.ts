@@ -1,18 +1,61 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { detectModel } from 'millrace'
+import { millrace } from 'millrace/server'
+import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from './agent.ts'
-import { playOnce } from './plain.ts'
-import { offlineModel } from './scripted.ts'
-import { converse } from './session.ts'
+import { scriptedProvider } from './scripted.ts'
 
-// `npm start | head -1`: whoever read has gone, and that is no error of ours.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(0)
-  throw error
-})
+const { PORT, MILLRACE_DATA, MILLRACE_MODEL } = process.env
 
-const desk = supportDesk(offlineModel())
-const hasTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== 'dumb'
+const found = MILLRACE_MODEL === 'simulator' ? undefined : await detectModel()
+const scripted = found?.model ? undefined : await scriptedProvider()
+const model = found?.model ?? scripted?.model
+if (!model) throw new Error('there is neither a model nor a script')
 
-console.log('Millrace support desk, offline: no key, no network, answers scripted by keyword.')
-console.log('The tools really run. Real models come later, with a key.\n')
+const data = MILLRACE_DATA || fileURLToPath(new URL('../../data/support-desk.db', import.meta.url))
+mkdirSync(dirname(data), { recursive: true })
 
-process.exitCode = hasTerminal ? await converse(desk) : await playOnce(desk)
+const app = millrace({ agents: supportDesk(model), store: sqliteStore(data) })
+const { url } = await app.listen({ port: Number(PORT ?? 0) })
+
+// Those that the commands below talk in: new ones, since yesterday's may still wait for somebody.
+const own = crypto.randomUUID().slice(0, 4)
+const asking = await app.thread(`where-${own}`).create()
+const returning = await app.thread(`return-${own}`, { agent: 'returns' }).create()
+
+const file = relative('.', data)
+const cli = `npx millrace --data ${file}`
+const why = found ? 'since there is no key and no local model' : 'as MILLRACE_MODEL says'
+const about = scripted
+  ? `Model: the provider simulator, ${why}. It answers by keyword over a real socket; the tools really run.`
+  : `Model: ${found?.why}.`
+
+// Whoever read this may have gone (`npm start | head -1`): the server stays.
+process.stdout.on('error', () => {})
+console.log(`Millrace support desk at ${url}
+
+${about}
+Agents: ${app.agents.join(', ')}. Threads are kept in ${file}. Ctrl-C ends it well.
+
+Try, in another terminal:
+
+  curl -N ${url}/threads/${asking.id}/messages -H 'accept: text/event-stream' -H 'content-type: application/json' -d '{"message":"Where is ORD-42?"}'
+
+  ${cli} show ${asking.id} --pace
+
+  ${cli} --thread ${returning.id} 'Refund ORD-43'
+`)
+
+let ending = false
+async function end() {
+  // Somebody who has to ask twice does not want to wait.
+  if (ending) process.exit(130)
+  ending = true
+  console.log('\nLetting the tools come to an end; what is left goes on at the next start.')
+  await app.close()
+  await scripted?.close()
+  process.exit(0)
+}
+process.on('SIGINT', end).on('SIGTERM', end)

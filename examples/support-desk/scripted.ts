@@ -1,10 +1,31 @@
-import { type JsonValue, type Message, type Model, type ModelRequest, textOf, toolCallsOf } from 'millrace'
-import { type ScriptRound, type ScriptStep, scriptedModel } from 'millrace/testing'
+import { type JsonValue, type Message, type Model, textOf, toolCallsOf } from 'millrace'
+import { openaiChat } from 'millrace/openai'
+import { providerSimulator, type ScriptRound, type ScriptStep } from 'millrace/testing'
+import { type Conversation, readConversation } from './conversation.ts'
 import { euros, type Order, type Parcel } from './orders.ts'
 
-/** Stands in for a model: understands keywords and order numbers, and speaks at the pace of a real one. */
-export function offlineModel(): Model {
-  return scriptedModel(nextRound, { id: 'offline-script', deltaChars: [3, 5, 2, 4], paceMs: 25 })
+/** About as fast as a real model speaks. */
+const paceMs = 25
+
+/**
+ * A provider on this machine, with a model that understands keywords and order numbers. It is spoken to over a real socket, in Chat
+ * Completions, like any other.
+ */
+export async function scriptedProvider(): Promise<{ readonly model: Model; close(): Promise<void> }> {
+  const simulator = await providerSimulator(({ body }) => paced(nextRound(readConversation(body))))
+  const { baseURL } = simulator
+  const model = openaiChat('keyword-script', { baseURL, provider: 'simulator', apiKey: 'any' })
+  return { model, close: () => simulator.close() }
+}
+
+/** The words come one by one, with a little time in between. */
+function paced(round: ScriptRound): ScriptStep[] {
+  const steps = typeof round === 'string' ? [{ text: round }] : round
+  return steps.flatMap((step): readonly ScriptStep[] => {
+    if (!('text' in step)) return [step]
+    const words = step.text.match(/\s*\S+\s*$|\s*\S+/g) ?? []
+    return words.flatMap((text) => [{ text }, { pause: paceMs }])
+  })
 }
 
 /** What came of a call: the value it gave, or what went wrong. */
@@ -13,13 +34,15 @@ type Outcome<Value> =
   | { readonly value?: undefined; readonly problem: string }
 
 /** Like any model it sees nothing but the conversation: what to do next follows from the question and the results so far. */
-function nextRound({ messages }: ModelRequest): ScriptRound {
+function nextRound({ messages, tools }: Conversation): ScriptRound {
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = textOf(messages[asked] as Message)
   const wants = {
-    place: /where|track|parcel|arriv|deliver|status|when/i.test(question),
-    refund: /refund|money back|send .*back/i.test(question),
-    list: /orders|what else|everything|\blist\b|did i (order|buy)/i.test(question),
+    place: tools.includes('track_parcel') && /where|track|parcel|arriv|deliver|status|when/i.test(question),
+    refund: tools.includes('refund_order') && /refund|money back|send .*back/i.test(question),
+    list:
+      tools.includes('list_orders') &&
+      /orders|what else|everything|\blist\b|did i (order|buy)/i.test(question),
   }
   // "Where is it?" means the orders that were spoken of last.
   const follows = wants.place || wants.refund

@@ -15,6 +15,7 @@ import { isObject } from './json.ts'
  * - `conflict`: it was decided otherwise already, or exists
  * - `store_error`: the log cannot be read or written, and why
  * - `fenced`: somebody else has taken over the thread; nothing was written
+ * - `internal`: something went wrong in a server, whose owner was told what
  * - `workers_lost`: the run was given up, since every process that worked on it died
  */
 export type ErrorCode =
@@ -36,6 +37,7 @@ export type ErrorCode =
   | 'store_error'
   | 'fenced'
   | 'workers_lost'
+  | 'internal'
 
 export interface ErrorFields {
   /** What was being done, as `room.verb`: `agent.stream`, `model.stream`, `tool.run`. */

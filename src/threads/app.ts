@@ -20,6 +20,7 @@ import { memoryStore } from './memory.ts'
 import { openThread } from './open-thread.ts'
 import type { ThreadInfo, ThreadPage, ThreadStatus, ThreadStore } from './store.ts'
 import type { Thread } from './thread.ts'
+import { checkThreadId } from './thread-id.ts'
 
 export interface AppOptions {
   /** One, or several by name; the first is the one of a thread that names none. */
@@ -187,15 +188,6 @@ function readAgents(given: AppOptions['agents'], op: string) {
   if (agents.size === 0) throw invalidInput(op, 'agents is empty: an app needs at least one')
   for (const door of agents.values()) door.check(op)
   return agents
-}
-
-/** Ids stand in addresses and file names, so they are plain. */
-function checkThreadId(id: unknown, op: string) {
-  if (typeof id !== 'string' || !/^[\w.-]{1,128}$/.test(id))
-    throw invalidInput(
-      op,
-      `the id of a thread must be 1 to 128 letters, digits, _, - or ., not ${kindOf(id)} ${JSON.stringify(id)?.slice(0, 80)}`,
-    )
 }
 
 export function unknownAgent(name: string, names: readonly string[], op: string): MillraceError {

@@ -104,6 +104,24 @@ describe('following', () => {
     expect((await reader.next()).value).toMatchObject({ event: { text: 'ours' } })
   })
 
+  test('what one reads before anybody was told of it still comes to those who keep up', async () => {
+    const { following, write } = await setUp()
+    const first = following.follow('t', 1)
+    const next = first.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    await write('unheard of')
+    // Reads to the end, and so keeps up as well.
+    const second = following.follow('t', 0)
+    await take(second, 2)
+    const later = second.next()
+    expect((await next).value).toMatchObject({ seq: 2, event: { text: 'unheard of' } })
+    const further = first.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    following.publish('t', await write('published'))
+    expect((await later).value).toMatchObject({ seq: 3 })
+    expect((await further).value).toMatchObject({ seq: 3 })
+  })
+
   test('it ends with the signal, with the thread, and with the hub, also while it waits', async () => {
     const { following, store } = await setUp()
     const stopping = new AbortController()

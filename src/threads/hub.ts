@@ -28,7 +28,7 @@ interface Tail {
   head: number
   /** Something was written that those who keep up have not been handed. */
   stale: boolean
-  reading: boolean
+  reading: Promise<void> | undefined
   readonly abreast: Set<Follower>
   readonly followers: Set<Follower>
 }
@@ -57,10 +57,13 @@ export function hub(store: ThreadStore): Hub {
   }
 
   /** Reads what those who keep up have not been handed, once however many ask for it. */
-  async function catchUp(threadId: string, tail: Tail) {
+  function catchUp(threadId: string, tail: Tail) {
     tail.stale = true
     if (tail.reading || tail.abreast.size === 0) return
-    tail.reading = true
+    tail.reading = readTail(threadId, tail)
+  }
+
+  async function readTail(threadId: string, tail: Tail) {
     try {
       while (tail.stale && tail.abreast.size > 0) {
         tail.stale = false
@@ -76,7 +79,7 @@ export function hub(store: ThreadStore): Hub {
     } catch (error) {
       for (const follower of [...tail.followers]) follower.wake(error)
     } finally {
-      tail.reading = false
+      tail.reading = undefined
     }
   }
 
@@ -84,7 +87,7 @@ export function hub(store: ThreadStore): Hub {
   function readNews() {
     for (const [threadId, head] of news) {
       const tail = tails.get(threadId)
-      if (tail && tail.head < head) void catchUp(threadId, tail)
+      if (tail && tail.head < head) catchUp(threadId, tail)
     }
     news.clear()
   }
@@ -93,7 +96,7 @@ export function hub(store: ThreadStore): Hub {
     const tail = tails.get(threadId) ?? {
       head: 0,
       stale: false,
-      reading: false,
+      reading: undefined,
       abreast: new Set<Follower>(),
       followers: new Set<Follower>(),
     }
@@ -138,9 +141,15 @@ export function hub(store: ThreadStore): Hub {
         return
       }
       if (over || tail.head > cursor) return
+      if (tail.head < cursor && tail.abreast.size > 0) {
+        // Read here before anybody told of it: those who keep up are handed it first, or they never would be.
+        catchUp(threadId, tail)
+        await tail.reading
+        return
+      }
       tail.head = cursor
       tail.abreast.add(self)
-      if (tail.stale) void catchUp(threadId, tail)
+      if (tail.stale) catchUp(threadId, tail)
     }
 
     function take(): Entry | undefined {
@@ -218,7 +227,7 @@ export function hub(store: ThreadStore): Hub {
         return
       }
       if (firstOf(first) === tail.head + 1) deliver(tail, entries)
-      else if ((entries.at(-1) as Entry).seq > tail.head) void catchUp(threadId, tail)
+      else if ((entries.at(-1) as Entry).seq > tail.head) catchUp(threadId, tail)
     },
     changed(threadId, head = Number.POSITIVE_INFINITY) {
       if (!tails.has(threadId)) return

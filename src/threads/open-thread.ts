@@ -19,6 +19,7 @@ import {
 import type { Hub } from './hub.ts'
 import type { NewThread, ThreadInfo, ThreadStore } from './store.ts'
 import type { Answer, FollowOptions, ReadOptions, SendOptions, Thread } from './thread.ts'
+import { checkThreadId } from './thread-id.ts'
 import { followUntil } from './until.ts'
 import { viewOf } from './view.ts'
 
@@ -196,6 +197,7 @@ export function openThread(made: NewThread, shared: Shared): Thread {
     async fork(atSeq, options = {}) {
       const op = 'thread.fork'
       checkOptions(options, forkTable, { op, what: 'the option' })
+      if (options.id !== undefined) checkThreadId(options.id, op)
       const known = await info(op)
       if (!Number.isInteger(atSeq) || atSeq < 0 || atSeq > known.head)
         throw invalidInput(

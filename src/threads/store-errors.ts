@@ -18,7 +18,7 @@ export function badLog(op: string, problem: string): MillraceError {
   })
 }
 
-export function badCursor(op: string, cursor: string): MillraceError {
+function badCursor(op: string, cursor: string): MillraceError {
   return new MillraceError({
     op,
     code: 'invalid_input',

@@ -1,5 +1,5 @@
 import type { Entry, ThreadState } from '../protocol/index.ts'
-import { applyEntry, nextThreadAction } from '../protocol/index.ts'
+import { applyEntry, isOpen, nextThreadAction } from '../protocol/index.ts'
 import type { Following } from './hub.ts'
 
 /** Follows until what was asked for has come about. Rejects with `not_found` if there is no such thread. */
@@ -18,20 +18,22 @@ export function followUntil(
 ): Following {
   let state: ThreadState | undefined
   let begun: Promise<void> | undefined
-  let least = 0
+  /** How far the log had grown when the following began. */
+  let known = 0
   let over = false
 
   async function begin() {
     const { head } = await info()
     if (until === undefined) return
-    // It was at rest many times before; what counts is that it is now.
-    least = until === 'idle' ? head : until
+    known = head
     state = await fold()
     over = isReached(state)
   }
 
   function isReached(state: ThreadState): boolean {
-    return state.head >= least && (until === 'idle' ? isIdle(state) : isDealtWith(state, least))
+    if (typeof until === 'number' && isAnswered(state, until)) return true
+    // It was at rest many times before; what counts is that it is now.
+    return state.head >= known && isAtRest(state) && (until === 'idle' || !isWaiting(state, until as number))
   }
 
   function note(entry: Entry) {
@@ -68,12 +70,19 @@ export function followUntil(
   }
 }
 
-function isIdle(state: ThreadState): boolean {
+/** Nothing goes on before somebody speaks, or decides. */
+function isAtRest(state: ThreadState): boolean {
   const { type } = nextThreadAction(state)
   return type === 'idle' || type === 'wait'
 }
 
-function isDealtWith({ run, waiting }: ThreadState, input: number): boolean {
-  const isUnderWay = run !== undefined && run.outcome === undefined
-  return !isUnderWay && !waiting.some(({ seq, held }) => seq === input && !held)
+/** The run that heard it is over for good. */
+function isAnswered(state: ThreadState, input: number): boolean {
+  const isUnderWay = state.run !== undefined && isOpen(state.run)
+  return !isUnderWay && !isWaiting(state, input)
+}
+
+/** It has not been said yet, or nobody has heard it and somebody will. */
+function isWaiting({ head, waiting }: ThreadState, input: number): boolean {
+  return head < input || waiting.some(({ seq, held }) => seq === input && !held)
 }

@@ -33,11 +33,16 @@ export function watchers(): Watchers {
     tell(threadIds, head) {
       if (listeners.size === 0) return
       if (waiting.size === 0) queueMicrotask(tellAll)
-      for (const id of threadIds) waiting.set(id, head)
+      for (const id of threadIds) waiting.set(id, waiting.has(id) ? further(waiting.get(id), head) : head)
     },
     clear() {
       listeners.clear()
       waiting.clear()
     },
   }
+}
+
+/** Of two changes that are told as one. One that is more than growth must not look like growth. */
+function further(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : Math.max(one, other)
 }

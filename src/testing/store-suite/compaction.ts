@@ -134,6 +134,16 @@ export const compactionCases: Cases = {
     }
   },
 
+  'a long log in which nothing can be joined is left as it is': async ({ store, other }) => {
+    const lease = await ownedThread(store, 't')
+    const events = Array.from({ length: 2500 }, (_, index) => said(`${index}`))
+    await store.append([{ lease, events }])
+    const before = await readAll(store, 't')
+    await store.compact('t', 2000)
+    await store.compact('t', 2501)
+    assert.deepEqual(await readAll(other, 't'), before)
+  },
+
   'a key still stands for its event when that has been compacted': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     await store.append([{ lease, events: [word('a')] }])

@@ -59,6 +59,22 @@ export const leaseCases: Cases = {
     await isFenced(store, { ...(again?.lease as Lease), owner: 'another' })
   },
 
+  'losses are the owners in a row that did not give the thread back': async ({ store, other, pass }) => {
+    await ownedThread(store, 't')
+    for (const losses of [1, 2, 3]) {
+      pass(leaseMs)
+      assert.equal((await other.claim('t', `w${losses}`, leaseMs))?.losses, losses)
+      await store.signal('t', undefined, said('meanwhile'))
+    }
+    pass(leaseMs)
+    const claim = await store.claim('t', 'good', leaseMs)
+    assert.equal(claim?.losses, 4)
+    assert.equal(await store.release(claim.lease, { head: 4, status: 'runnable' }), 'released')
+    assert.equal((await store.claim('t', 'next', leaseMs))?.losses, 0)
+    pass(leaseMs)
+    assert.equal((await other.claim('t', 'last', leaseMs))?.losses, 1)
+  },
+
   'a lease that has run out is as good as ever until somebody claims the thread': async ({
     store,
     other,

@@ -32,6 +32,16 @@ export const watchCases: Cases = {
     for (const end of ends) end()
   },
 
+  'whoever watches hears that the thread that changed last is gone': async ({ store, other }) => {
+    await store.create({ id: 't', agent: 'a' })
+    await store.signal('t', undefined, said('hello'))
+    let heard = 0
+    const end = other.watch(() => heard++)
+    await store.delete('t')
+    await soon('the news of a thread that is gone', () => heard > 0)
+    end()
+  },
+
   'what a watcher hears of is there to be read': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     const read: Entry[] = []
@@ -57,6 +67,25 @@ export const watchCases: Cases = {
     end()
     await reading
     assert.equal(wordsOf(read), 'x'.repeat(100))
+  },
+
+  'a head that is told is one that the log has had, and never that of a thread that is gone': async ({
+    store,
+    other,
+  }) => {
+    const told = new Map<string, (number | undefined)[]>()
+    const end = other.watch((id, head) => told.set(id, [...(told.get(id) ?? []), head]))
+    for (const id of ['t', 'u']) {
+      const lease = await ownedThread(store, id)
+      await store.append([{ lease, events: [word('x'), word('y')] }])
+    }
+    await soon('the news', () => told.has('t') && told.has('u'))
+    for (const heads of told.values()) for (const head of heads) assert.ok(head === undefined || head <= 3)
+    told.clear()
+    // In one turn: told as one or as several, it must not look like growth alone.
+    await Promise.all([store.signal('t', undefined, said('z')), store.delete('t'), store.delete('u')])
+    await soon('the news', () => !!told.get('t')?.includes(undefined) && !!told.get('u')?.includes(undefined))
+    end()
   },
 
   'one that has ended hears no more, and the others do': async ({ store, other }) => {

@@ -1,3 +1,4 @@
+import type { WatchListener } from '../store.ts'
 import { fromColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -7,6 +8,13 @@ export interface Changes {
   stop(): void
   /** We have written something ourselves: nobody needs to be told of that again. */
   wrote(): void
+}
+
+interface ChangedRow {
+  readonly place: number
+  readonly id: string
+  /** Null for a notice. */
+  readonly head: number | null
 }
 
 /** After so many looks in vain, and so much more seldom: waking up costs a hundred times what looking does. */
@@ -19,10 +27,7 @@ const quietFactor = 5
  */
 export function changes(
   statements: Statements,
-  {
-    pollMs,
-    onChange,
-  }: { readonly pollMs: number; readonly onChange: (threadIds: readonly string[]) => void },
+  { pollMs, onChange }: { readonly pollMs: number; readonly onChange: WatchListener },
 ): Changes {
   let timer: NodeJS.Timeout | undefined
   let version: unknown
@@ -45,10 +50,12 @@ export function changes(
         return
       }
       quiet = 0
-      const changed = statements.changedSince.all({ seen }) as { place: number; id: string }[]
+      const changed = statements.changedSince.all({ seen }) as unknown as ChangedRow[]
       version = current
-      for (const { place } of changed) seen = Math.max(seen, place)
-      if (changed.length > 0) onChange(changed.map(({ id }) => fromColumn(id)))
+      for (const { place, id, head } of changed) {
+        seen = Math.max(seen, place)
+        onChange(fromColumn(id), head ?? undefined)
+      }
     } catch {
       // Locked for a moment, or worse; the next look will tell.
     }

@@ -1,7 +1,8 @@
 import { PROTOCOL_VERSION } from '../../protocol/index.ts'
 import { packEntries } from '../entries.ts'
+import { threadNotFound } from '../store-errors.ts'
 import type { EntryRow, Origin } from './rows.ts'
-import { entriesOf } from './rows.ts'
+import { entriesOf, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 /** So many entries are looked at in one commit, lest a long log stops everything else. */
@@ -12,12 +13,10 @@ const sliceLength = 1000
  *
  * The last row of those that become one is the one that stays, so that whoever has read up to there finds the rest behind it.
  */
-export function compactSlice(
-  statements: Statements,
-  { n, compacted }: { readonly n: number; readonly compacted: number },
-  upTo: number,
-  origin: Origin,
-): boolean {
+export function compactSlice(statements: Statements, upTo: number, origin: Origin): boolean {
+  const thread = statements.compactedOf.get(toColumn(origin.threadId))
+  if (!thread) throw threadNotFound(origin.op, origin.threadId)
+  const { n, compacted } = thread as { n: number; compacted: number }
   const rows = statements.packable.all(n, compacted, upTo, sliceLength) as unknown as EntryRow[]
   const last = rows.at(-1)
   if (!last || last.seq <= compacted) return false

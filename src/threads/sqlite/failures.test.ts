@@ -124,8 +124,8 @@ describe('a file that is damaged', () => {
 
   it('is told of when the damage is met, and is not written to any more', async () => {
     const path = await filledFile('middle.db')
-    const pages = statSync(path).size / 4096
-    for (let page = 20; page < pages; page++) overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
+    // Only some of the entries: everything else could still be written.
+    for (let page = 30; page < 40; page++) overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
     const store = sqliteStore(path)
     await expect(wholeLog(store, 't')).rejects.toMatchObject(storeError(/is damaged .*\.recover/))
     const before = readFileSync(path)

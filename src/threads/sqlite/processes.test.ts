@@ -20,9 +20,9 @@ describe('several processes with one file', () => {
     const store = sqliteStore(path)
     await threads(store)
     const acknowledged = new Map<string, number>()
-    for (let life = 0; life < 8; life++) {
+    for (let life = 0; life < 5; life++) {
       const writer = other(['write', path, `w${life}`, ...ids])
-      const commits = 3 + Math.floor(Math.random() * 60)
+      const commits = 3 + Math.floor(Math.random() * 40)
       while (writer.said.length < commits) await writer.next()
       await writer.kill()
       const { heads } = writer.said.at(-1) as { heads: number[] }

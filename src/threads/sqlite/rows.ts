@@ -58,7 +58,7 @@ export function entryColumns(entry: PackedEntry) {
   return [seq, from, at, PROTOCOL_VERSION, JSON.stringify(event), cuts ? JSON.stringify(cuts) : null] as const
 }
 
-export function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
+function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
   const { seq, first, at, version, event, cuts } = row
   const fail = (message: string, cause?: unknown) =>
     new MillraceError({ op, code: 'store_error', message, cause })

@@ -29,18 +29,17 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const list = listing(database, now)
   const { read, write, close } = commits(database, { path, busyMs })
   const watching = watchers()
-  const others = changes(sql, { pollMs, onChange: watching.tell })
+  const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
   let closing: Promise<void> | undefined
 
   function threadRow(threadId: string) {
-    const row = sql.getThread.get(toColumn(threadId))
-    return row && (row as unknown as ThreadRow & { n: number; compacted: number })
+    return sql.getThread.get(toColumn(threadId)) as unknown as (ThreadRow & { n: number }) | undefined
   }
 
-  function findThread(op: string, threadId: string) {
-    const row = threadRow(threadId)
+  function headOf(op: string, threadId: string) {
+    const row = sql.headOf.get(toColumn(threadId))
     if (!row) throw threadNotFound(op, threadId)
-    return row
+    return row as { readonly n: number; readonly head: number }
   }
 
   function nextPlace(): number {
@@ -123,10 +122,11 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const existed = await write('store.delete', () => {
         const row = threadRow(threadId)
         if (!row) return false
+        // First: its own place must not be given out again.
+        leaveNotice(threadId)
         sql.deleteEntries.run(row.n)
         sql.deleteSignals.run(row.n)
         sql.deleteThread.run(row.n)
-        leaveNotice(threadId)
         return true
       })
       if (existed) watching.tell([threadId])
@@ -140,10 +140,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const results = batches.map(({ lease, events }) => {
           const columns = leaseColumns(lease)
           if (events.length === 0) return sql.ownsThread.get(...columns) ? [] : 'fenced'
-          const grown = sql.growByLease.get(events.length, at, place, ...columns)
-          if (!grown) return 'fenced'
+          if (sql.growByLease.run(events.length, at, place, ...columns).changes === 0) return 'fenced'
           place++
-          const { n, head } = grown as { n: number; head: number }
+          const { n, head } = headOf('store.append', lease.threadId)
           const first = head + 1 - events.length
           const entries = events.map((event, index): Entry => ({ seq: first + index, at, event }))
           for (const entry of entries) addEntry(n, entry)
@@ -163,7 +162,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     async signal(threadId, key, event) {
       const op = 'store.signal'
       const result = await write(op, () => {
-        const { n } = findThread(op, threadId)
+        const { n, head } = headOf(op, threadId)
         const known = key === undefined ? undefined : sql.getSignal.get(n, toColumn(key))
         if (known) {
           const { seq } = known as { seq: number }
@@ -172,10 +171,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         }
         const at = now()
         const place = nextPlace()
-        const { head } = sql.growBySignal.get(at, place, at, n) as { head: number }
-        const entry: Entry = { seq: head, at, event }
+        const entry: Entry = { seq: head + 1, at, event }
+        sql.growBySignal.run(entry.seq, at, place, at, n)
         addEntry(n, entry)
-        if (key !== undefined) sql.addSignal.run(n, toColumn(key), head)
+        if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
         others.wrote()
         return { entry, repeated: false }
       })
@@ -229,7 +228,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const op = 'store.compact'
       const origin = { op, path, threadId }
       let more = true
-      while (more) more = await write(op, () => compactSlice(sql, findThread(op, threadId), upTo, origin))
+      while (more) more = await write(op, () => compactSlice(sql, upTo, origin))
     },
 
     watch(listener) {

@@ -1,0 +1,87 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { stampLength } from '../server/scenario.ts'
+import { deltaLength } from './answers.ts'
+import type { Follower } from './follower.ts'
+import { follower } from './follower.ts'
+import type { Histogram } from './histogram.ts'
+import { histogram } from './histogram.ts'
+import type { LogCheck, SeenEntry } from './log-check.ts'
+import { answer, configOf, usage } from './process.ts'
+import type { FollowerPlan } from './size.ts'
+
+// All followers in a process of their own. Counts what comes, and how late.
+
+const { url } = configOf<{ url: string }>()
+const all: Follower[] = []
+/** What was written in this time counts; milliseconds since 1970. */
+let from = Number.POSITIVE_INFINITY
+let to = Number.POSITIVE_INFINITY
+
+interface Tally {
+  entries: number
+  frames: number
+  /** From when it was written down, and from when the provider said it. */
+  readonly sinceWritten: Histogram
+  readonly sinceSaid: Histogram
+}
+
+const newTally = (): Tally => ({ entries: 0, frames: 0, sinceWritten: histogram(), sinceSaid: histogram() })
+/** By transport; those that are stuck, when they are told at last, for themselves. */
+const tallies = { sse: newTally(), socket: newTally(), stuck: newTally() }
+
+/** As it goes to another process. */
+function told({ entries, frames, sinceWritten, sinceSaid }: Tally) {
+  return { entries, frames, sinceWritten: sinceWritten.counts(), sinceSaid: sinceSaid.counts() }
+}
+
+function count(tally: Tally, { seq, from: first = seq, at, event }: SeenEntry) {
+  if (at < from || at >= to) return
+  tally.frames++
+  tally.entries += seq - first + 1
+  tally.sinceWritten.add(Date.now() - at)
+  if (event.type !== 'text' || event.text === undefined) return
+  // The monotonic clock is one for all processes of a machine.
+  const [seconds, nanos] = process.hrtime()
+  for (let place = 0; place < event.text.length; place += deltaLength) {
+    const said = Number(event.text.slice(place, place + stampLength)) / 1e6
+    tally.sinceSaid.add(seconds * 1e3 + nanos / 1e6 - said)
+  }
+}
+
+const asked = {
+  async connect(plans: readonly FollowerPlan[]) {
+    const added = plans.map((plan) => {
+      const tally = tallies[plan.stuck ? 'stuck' : plan.transport]
+      return follower({ plan, url, onEntry: (entry) => count(tally, entry) })
+    })
+    all.push(...added)
+    await Promise.all(added.map(({ connected }) => connected))
+  },
+  /** Counts what is written from now on. */
+  begin() {
+    from = Date.now()
+  },
+  end() {
+    to = Date.now()
+  },
+  awaken() {
+    for (const one of all) one.awaken()
+  },
+  /** Waits until all have come so far, but not for ever. */
+  async reach({ heads, withinMs }: { heads: Readonly<Record<string, number>>; withinMs: number }) {
+    const deadline = performance.now() + withinMs
+    const isBehind = ({ plan, log }: Follower) => log.head < (heads[plan.thread] ?? 0)
+    while (all.some(isBehind) && performance.now() < deadline) await wait(20)
+  },
+  tallies: () => ({ sse: told(tallies.sse), socket: told(tallies.socket), stuck: told(tallies.stuck) }),
+  logs: (): FollowerLog[] =>
+    all.map(({ plan, log: { head, words, faults } }) => ({ plan, head, words, faults: faults.slice(0, 3) })),
+  usage: usage(),
+}
+export type FollowersAnswers = typeof asked
+
+/** What one of them was told. */
+export interface FollowerLog extends Pick<LogCheck, 'head' | 'words' | 'faults'> {
+  readonly plan: FollowerPlan
+}
+answer(asked)

@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Piece } from '../server/bodies.ts'
+import { deliver } from '../server/deliver.ts'
+import type { AnswerInput } from './answers.ts'
+import { answers } from './answers.ts'
+import { answer, configOf, say, usage } from './process.ts'
+import { readTurn } from './turn.ts'
+
+// A provider of Chat Completions in a process of its own: each answer at its own pace, each word with the time it was written.
+// Says the name of a thread when it has told all of an answer.
+
+const answerFor = answers(configOf<AnswerInput>())
+/** How many words each thread was sent. */
+const sent = new Map<string, number>()
+let total = 0
+
+async function respond(request: IncomingMessage, response: ServerResponse) {
+  const turn = readTurn(await text(request))
+  const { thread } = turn
+  const { pieces, isLast } = answerFor(turn)
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  await deliver(response, counted(thread, pieces))
+  if (isLast) say(thread)
+}
+
+function* counted(thread: string, pieces: readonly Piece[]): Generator<Piece> {
+  for (const piece of pieces) {
+    yield piece
+    total += piece.stamps.length
+    sent.set(thread, (sent.get(thread) ?? 0) + piece.stamps.length)
+  }
+}
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  respond(request, response).catch((error: Error) => {
+    process.stderr.write(`provider: ${error.message}\n`)
+    if (response.headersSent) response.destroy()
+    else response.writeHead(400).end(JSON.stringify({ error: { message: error.message } }))
+  })
+})
+
+const asked = {
+  open: () =>
+    new Promise<string>((resolve) => {
+      server.listen({ port: 0, host: '127.0.0.1', backlog: 2048 }, () => {
+        const address = server.address()
+        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
+      })
+    }),
+  /** Words to all threads up to now. */
+  total: () => total,
+  /** Words to each. */
+  sent: () => Object.fromEntries(sent),
+  usage: usage(),
+}
+export type ProviderAnswers = typeof asked
+answer(asked)

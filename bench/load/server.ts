@@ -1,0 +1,70 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { JsonObject } from '../../dist/index.js'
+import { agent, tool } from '../../dist/index.js'
+import { openaiChat } from '../../dist/models/openai.js'
+import { millrace } from '../../dist/server/index.js'
+import { sqliteStore } from '../../dist/threads/sqlite.js'
+import type { ToolSchema } from '../server/tool-schemas.ts'
+import { lookUpOrder } from '../server/tool-schemas.ts'
+import { answer, configOf, usage } from './process.ts'
+import { buildOutput, watchBuild } from './tools.ts'
+
+// The server that is measured, as a user would set it up.
+
+export interface ServerConfig {
+  /** The address of the provider. */
+  readonly provider: string
+  readonly file: string
+  /** So long a client may take nothing; the server's own default if absent. */
+  readonly stuckMs?: number
+}
+
+const { provider, file, stuckMs } = configOf<ServerConfig>()
+
+const desk = agent({
+  model: openaiChat('gpt-4.1-mini', { baseURL: `${provider}/v1`, apiKey: 'none' }),
+  system: 'You help with orders.',
+  tools: [
+    tool({
+      ...described(lookUpOrder),
+      run: async ({ id }, { signal }) => {
+        await wait(30, undefined, { signal })
+        return { id, status: 'shipped' }
+      },
+    }),
+    tool({
+      ...described(watchBuild),
+      run: async (_, { progress, commit }) => {
+        for (const report of buildOutput()) {
+          progress(report)
+          await commit()
+        }
+        return 'built'
+      },
+    }),
+  ],
+})
+
+function described({ name, description, jsonSchema }: ToolSchema) {
+  return { name, description, input: { jsonSchema: jsonSchema as JsonObject } }
+}
+
+const store = sqliteStore(file)
+const app = millrace({ agents: { desk }, store, ...(stuckMs !== undefined && { stuckMs }) })
+
+const asked = {
+  open: async () => (await app.listen()).url,
+  /** Bytes that are in use after a collection. */
+  held() {
+    globalThis.gc?.()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  },
+  async close() {
+    await app.close()
+    await store.close()
+  },
+  usage: usage(),
+}
+export type ServerAnswers = typeof asked
+answer(asked)

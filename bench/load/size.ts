@@ -1,0 +1,61 @@
+/** How large a run is: the one of the README, a quick look, or just enough to see that it works. */
+export type Mode = 'full' | 'quick' | 'tiny'
+
+export interface Size {
+  readonly threads: number
+  /** Half of them over SSE, half over WebSockets, spread over all threads. */
+  readonly followers: number
+  /** So many words an answer has, one in so many milliseconds. */
+  readonly deltas: number
+  readonly everyMs: number
+  /** How long it is measured, when all are under way. */
+  readonly seconds: number
+}
+
+const large = { threads: 200, followers: 1000, deltas: 500, everyMs: 20 }
+
+export const sizes: Readonly<Record<Mode, Size>> = {
+  full: { ...large, seconds: 60 },
+  quick: { ...large, seconds: 10 },
+  tiny: { threads: 5, followers: 20, deltas: 40, everyMs: 10, seconds: 2 },
+}
+
+/** One thing to measure: the same runs, followed in different ways. */
+export interface Scene {
+  readonly name: string
+  readonly title: string
+  readonly followed: boolean
+  /** One follower in ten never reads. */
+  readonly stuck: boolean
+}
+
+export const scenes: readonly Scene[] = [
+  { name: 'alone', title: 'nobody follows', followed: false, stuck: false },
+  { name: 'followed', title: 'all read', followed: true, stuck: false },
+  { name: 'stuck', title: 'one in ten never reads', followed: true, stuck: true },
+]
+
+export interface FollowerPlan {
+  readonly thread: string
+  readonly transport: 'sse' | 'socket'
+  readonly stuck: boolean
+}
+
+export const threadNames = ({ threads }: Size) => Array.from({ length: threads }, (_, index) => `t${index}`)
+
+/**
+ * Those that never read sit together, four of five on one thread in eight: each of these threads has so much to tell that the buffers of
+ * the system are full at once, and a few such threads weigh less than many.
+ */
+export function followersOf(size: Size, { followed, stuck }: Scene): FollowerPlan[] {
+  const { threads, followers } = size
+  return Array.from({ length: followed ? followers : 0 }, (_, index) => {
+    const thread = index % threads
+    const place = Math.floor(index / threads)
+    return {
+      thread: `t${thread}`,
+      transport: (thread + place) % 2 === 0 ? 'sse' : 'socket',
+      stuck: stuck && thread % 8 === 0 && place > 0,
+    }
+  })
+}

@@ -1,0 +1,73 @@
+import type { InputMode, InputUserMessage } from '../protocol/index.ts'
+import { isObject, kindOf } from '../protocol/index.ts'
+import type { Answer, Thread } from '../threads/index.ts'
+import type { Fields } from './fields.ts'
+import { choiceField, objectField, required, textField, yesNoField } from './fields.ts'
+
+// What can be said to a thread from outside, whatever it comes by: the body of a request, or a frame of a socket.
+
+export interface SendCommand {
+  readonly message: string | InputUserMessage
+  readonly mode?: InputMode
+  readonly key?: string
+}
+
+export interface StopCommand {
+  readonly reason?: string
+}
+
+export interface ApproveCommand extends Answer {
+  readonly callId: string
+}
+
+export const keyField = textField({
+  most: 256,
+  description: 'Your own name for this message: the same one twice is one input.',
+})
+
+/** Only that it is words or an object: the thread looks inside. */
+const message = {
+  schema: {
+    description: 'Words, or a message of role user with parts.',
+    anyOf: [{ type: 'string', minLength: 1 }, { $ref: '#/components/schemas/UserMessage' }],
+  },
+  problem: (value: unknown) =>
+    typeof value !== 'string' &&
+    !isObject(value) &&
+    `must be text or { role: 'user', content }, not ${kindOf(value)}`,
+}
+
+const reason = textField({ most: 10_000 })
+
+export const sendFields: Fields = {
+  message: required(message),
+  mode: choiceField('queue', 'steer', 'interrupt'),
+  key: keyField,
+}
+
+export const stopFields: Fields = { reason }
+
+export const answerFields: Fields = {
+  approved: required(yesNoField()),
+  reason,
+  input: objectField({ description: 'Run the call with this instead of what the model wrote.' }),
+}
+
+export const approveFields: Fields = { callId: required(textField({ most: 1000 })), ...answerFields }
+
+// Each resolves with the number of what was written, when it is durable.
+
+export function send(thread: Thread, { message, mode, key }: SendCommand): Promise<number> {
+  return thread.send(message, { mode, key })
+}
+
+export function stop(thread: Thread, { reason }: StopCommand): Promise<number> {
+  return thread.stop(reason)
+}
+
+export function approve(
+  thread: Thread,
+  { callId, approved, reason, input }: ApproveCommand,
+): Promise<number> {
+  return thread.approve(callId, { approved, reason, input })
+}

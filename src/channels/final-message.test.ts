@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { ThreadEvent } from '../protocol/index.ts'
+import { noUsage } from '../protocol/index.ts'
+import { finalMessages } from './final-message.ts'
+
+const start = (runId: string, resumes?: string): ThreadEvent => ({
+  type: 'run-start',
+  version: 1,
+  runId,
+  agent: 'a',
+  input: [],
+  ...(resumes && { resumes }),
+})
+const round: ThreadEvent = { type: 'round-start', round: 1, model: 'm' }
+const says = (text: string): ThreadEvent => ({ type: 'text', text })
+const end = (outcome: 'completed' | 'suspended' | 'failed'): ThreadEvent => ({
+  type: 'run-end',
+  outcome,
+  usage: noUsage,
+})
+
+function messagesOf(events: ThreadEvent[]) {
+  const take = finalMessages()
+  return events.flatMap((event, index) => take({ seq: index + 1, at: 0, event }) ?? [])
+}
+
+test('the words of the last round are told once, at the end of each run', () => {
+  const events = [start('r1'), round, says('Let me see. '), round, says('It '), says('is.'), end('completed')]
+  expect(messagesOf([...events, start('r2'), round, says('Yes.'), end('completed')])).toEqual([
+    { type: 'message', seq: 7, runId: 'r1', outcome: 'completed', text: 'It is.' },
+    { type: 'message', seq: 11, runId: 'r2', outcome: 'completed', text: 'Yes.' },
+  ])
+})
+
+test('what was taken back is not told', () => {
+  const retract: ThreadEvent = { type: 'round-retract', round: 1, reason: 'it broke' }
+  expect(
+    messagesOf([start('r1'), round, says('Wro'), retract, says('Right.'), end('completed')]),
+  ).toMatchObject([{ text: 'Right.' }])
+})
+
+test('a run that goes on keeps what it had said; one that fails says why', () => {
+  const error = { op: 'model.stream', code: 'llm_error', message: 'no', retryable: false } as const
+  expect(
+    messagesOf([
+      start('r1'),
+      round,
+      says('May I?'),
+      end('suspended'),
+      start('r2', 'r1'),
+      { ...end('failed'), error } as ThreadEvent,
+      start('r3'),
+      end('failed'),
+    ]),
+  ).toEqual([
+    { type: 'message', seq: 4, runId: 'r1', outcome: 'suspended', text: 'May I?' },
+    { type: 'message', seq: 6, runId: 'r2', outcome: 'failed', text: 'May I?', error },
+    { type: 'message', seq: 8, runId: 'r3', outcome: 'failed', text: '' },
+  ])
+})

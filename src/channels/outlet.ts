@@ -1,0 +1,41 @@
+import type { Writable } from 'node:stream'
+import { systemClock } from '../protocol/index.ts'
+
+// What every channel to a Node stream needs, be it a `net.Socket` or a `ServerResponse`: to send in one piece what is ready
+// together, and to wait for a reader that is behind.
+
+let atEnd: (() => void)[] = []
+
+/** Calls back when everything that is ready now has had its turn. One timer for all, since there may be thousands. */
+export function atTurnEnd(callback: () => void): void {
+  if (atEnd.push(callback) > 1) return
+  setImmediate(() => {
+    const callbacks = atEnd
+    atEnd = []
+    for (const callback of callbacks) callback()
+  })
+}
+
+export type Room = 'room' | 'gone' | 'stuck'
+
+/**
+ * Waits until a stream that is full has sent what it holds. `gone` if it closes first, `stuck` if it takes longer than
+ * `stuckMs`. Never rejects.
+ */
+export function roomIn(stream: Writable, stuckMs: number): Promise<Room> {
+  if (stream.destroyed) return Promise.resolve('gone')
+  if (!stream.writableNeedDrain) return Promise.resolve('room')
+  return new Promise((resolve) => {
+    const settle = (room: Room) => {
+      cancel()
+      stream.off('drain', drained)
+      stream.off('close', closed)
+      resolve(room)
+    }
+    const drained = () => settle('room')
+    const closed = () => settle('gone')
+    const cancel = systemClock.after(stuckMs, () => settle('stuck'))
+    stream.on('drain', drained)
+    stream.on('close', closed)
+  })
+}

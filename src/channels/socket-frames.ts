@@ -1,0 +1,80 @@
+import type { ErrorCode } from '../protocol/index.ts'
+import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
+import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
+import { approveFields, sendFields, stopFields } from './commands.ts'
+import type { Fields } from './fields.ts'
+import { checkFields, numberField, required, textField } from './fields.ts'
+import type { FinalMessage } from './final-message.ts'
+import { parseJson } from './parse-json.ts'
+
+/** What a socket says beside the entries of the thread. `id` is that of the client's frame which it answers. */
+export type ReplyFrame =
+  | { readonly type: 'ready'; readonly head: number }
+  | { readonly type: 'ack'; readonly id?: string | number; readonly seq: number }
+  | {
+      readonly type: 'error'
+      readonly id?: string | number
+      readonly code: ErrorCode | 'internal'
+      readonly message: string
+      /** Under which the owner of the server was told more. */
+      readonly errorId?: string
+    }
+  | { readonly type: 'ping' | 'pong' }
+  | FinalMessage
+
+interface Named {
+  /** The client's own name for the frame, given back in the answer. */
+  readonly id?: string | number
+}
+
+/** What a client may say. */
+export type ClientFrame =
+  | ({ readonly type: 'send' } & Named & SendCommand)
+  | ({ readonly type: 'stop' } & Named & StopCommand)
+  | ({ readonly type: 'approve' } & Named & ApproveCommand)
+  | ({ readonly type: 'resume'; readonly after: number } & Named)
+  | ({ readonly type: 'ping' } & Named)
+  | ({ readonly type: 'pong' } & Named)
+
+const op = 'socket.frame'
+const anyText = textField({ most: 256 })
+const named: Fields = {
+  type: anyText,
+  id: {
+    schema: { type: ['string', 'number'] },
+    problem: (value) => typeof value !== 'number' && anyText.problem(value),
+  },
+}
+
+const frames: Readonly<Record<ClientFrame['type'], Fields>> = {
+  send: { ...named, ...sendFields },
+  stop: { ...named, ...stopFields },
+  approve: { ...named, ...approveFields },
+  resume: { ...named, after: required(numberField({ least: 0 })) },
+  ping: named,
+  pong: named,
+}
+
+/** Reads a frame of a client. Throws `invalid_input` that says what is wrong with it. */
+export function readClientFrame(frame: unknown): ClientFrame {
+  const type = isObject(frame) ? frame.type : undefined
+  const fields =
+    typeof type === 'string' && Object.hasOwn(frames, type) ? frames[type as ClientFrame['type']] : undefined
+  if (!isObject(frame)) throw invalidInput(op, `a frame must be a JSON object, not ${kindOf(frame)}`)
+  if (!fields)
+    throw invalidInput(
+      op,
+      `the type of a frame must be one of ${Object.keys(frames).join(', ')}, not ${nameOf(type)}`,
+    )
+  return checkFields(frame, fields, { op, what: `the frame '${type}'` }) as unknown as ClientFrame
+}
+
+export function parseFrame(text: string): unknown {
+  return parseJson(text, { op, what: 'a frame' })
+}
+
+/** The name that a frame bears, also when nothing else in it is right. */
+export function idOf(frame: unknown): { id?: string | number } {
+  const id = isObject(frame) ? frame.id : undefined
+  return typeof id === 'number' || (typeof id === 'string' && id.length <= 256) ? { id } : {}
+}

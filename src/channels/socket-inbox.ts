@@ -1,0 +1,71 @@
+import { invalidInput } from '../protocol/index.ts'
+import type { ClientFrame } from './socket-frames.ts'
+import { parseFrame, readClientFrame } from './socket-frames.ts'
+import { tokenBucket } from './token-bucket.ts'
+
+export interface InboxOptions {
+  readonly framesPerSecond: number
+  /** Does what a frame says. Frames come one after the other, in their order. */
+  readonly obey: (frame: ClientFrame) => Promise<void>
+  /** Is told of a frame that cannot be read, or could not be obeyed. */
+  readonly refuse: (thrown: unknown, frame: unknown) => void
+  /** More came than may come. Nothing is taken any more. */
+  readonly onFlood: () => void
+}
+
+/** What a client says. */
+export interface Inbox {
+  /** Whether one more frame, of whatever sort, may come. */
+  count(): boolean
+  /** Takes a text frame; undefined for a binary one. */
+  take(text: string | undefined): void
+  close(): void
+}
+
+/** So many frames may wait for those before them. */
+const mostWaiting = 256
+
+export function socketInbox({ framesPerSecond, obey, refuse, onFlood }: InboxOptions): Inbox {
+  const allowance = tokenBucket({ perSecond: framesPerSecond, burst: 4 * framesPerSecond })
+  const waiting: (string | undefined)[] = []
+  let isWorking = false
+  let isClosed = false
+
+  async function work() {
+    if (isWorking) return
+    isWorking = true
+    while (waiting.length > 0) await handle(waiting.shift())
+    isWorking = false
+  }
+
+  async function handle(text: string | undefined) {
+    let frame: unknown
+    try {
+      if (text === undefined) throw invalidInput('socket.frame', 'a frame must be text, not binary')
+      frame = parseFrame(text)
+      await obey(readClientFrame(frame))
+    } catch (thrown) {
+      refuse(thrown, frame)
+    }
+  }
+
+  function close() {
+    isClosed = true
+    waiting.length = 0
+  }
+
+  return {
+    count() {
+      if (isClosed) return false
+      if (allowance.take() === 0 && waiting.length < mostWaiting) return true
+      close()
+      onFlood()
+      return false
+    },
+    take(text) {
+      waiting.push(text)
+      void work()
+    },
+    close,
+  }
+}

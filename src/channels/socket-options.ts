@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net'
+import type { OptionTable } from '../protocol/index.ts'
+import { aFunction, anObject, checkOptions, duration, wholeNumber, yesOrNo } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
+
+export interface SocketOptions {
+  /** The connection that the WebSocket runs over: `request.socket`. */
+  readonly socket: Socket
+  readonly thread: Thread
+  /** Sends what comes after this number; nothing before the client asks for it if absent. */
+  readonly after?: number | undefined
+  /** `false` sends no entries: one message at the end of each run, and what a person has to decide. */
+  readonly stream?: boolean | undefined
+  readonly heartbeatMs?: number | undefined
+  /** So long a client may take nothing before it is dropped. */
+  readonly stuckMs?: number | undefined
+  /** How many frames a client may send a second, and four times that at once. */
+  readonly framesPerSecond?: number | undefined
+  /** Asked before everything that the client wants done. What it throws refuses it. */
+  readonly allow?: (() => void | Promise<void>) | undefined
+  /** Told of what goes wrong that is not the client's doing. */
+  readonly onError?: ((error: unknown, id: string) => void) | undefined
+}
+
+const table: OptionTable<SocketOptions> = {
+  socket: anObject,
+  thread: anObject,
+  after: wholeNumber(0),
+  stream: yesOrNo,
+  heartbeatMs: duration,
+  stuckMs: duration,
+  framesPerSecond: wholeNumber(1),
+  allow: aFunction,
+  onError: aFunction,
+}
+
+/** With everything filled in. Throws `invalid_input` naming the option. */
+export function readSocketOptions(options: SocketOptions) {
+  const required = { socket: options.socket ?? null, thread: options.thread ?? null }
+  checkOptions({ ...options, ...required }, table, { op: 'attachSocket', what: 'the option' })
+  const {
+    stream = true,
+    heartbeatMs = 15_000,
+    stuckMs = 30_000,
+    framesPerSecond = 50,
+    allow = () => {},
+    onError = () => {},
+  } = options
+  return { ...options, stream, heartbeatMs, stuckMs, framesPerSecond, allow, onError }
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { tokenBucket } from './token-bucket.ts'
+
+test('gives a burst, then as much as comes in, and says how long the next one takes', () => {
+  let time = 0
+  const bucket = tokenBucket({ perSecond: 10, burst: 3, now: () => time })
+  expect([bucket.take(), bucket.take(), bucket.take(), bucket.take()]).toEqual([0, 0, 0, 100])
+  time = 60
+  expect(bucket.take()).toBe(40)
+  time = 100
+  expect([bucket.take(), bucket.take()]).toEqual([0, 100])
+  expect(bucket.isFull()).toBe(false)
+  time = 1000
+  expect(bucket.isFull()).toBe(true)
+  expect([bucket.take(), bucket.take(), bucket.take()]).toEqual([0, 0, 0])
+  expect(bucket.take()).toBeGreaterThan(0)
+})

@@ -1,0 +1,39 @@
+import { systemClock } from '../protocol/index.ts'
+
+export interface TokenBucket {
+  /** Takes one. 0 if there was one, else how many milliseconds it takes until there is. */
+  take(): number
+  /** Nothing has been taken lately: it is as good as new. */
+  isFull(): boolean
+}
+
+/** `burst` at once, and `perSecond` in the long run. */
+export function tokenBucket({
+  perSecond,
+  burst,
+  now = systemClock.now,
+}: {
+  perSecond: number
+  burst: number
+  now?: () => number
+}): TokenBucket {
+  let tokens = burst
+  let at = now()
+  const refill = () => {
+    const time = now()
+    tokens = Math.min(burst, tokens + ((time - at) / 1000) * perSecond)
+    at = time
+  }
+  return {
+    take() {
+      refill()
+      if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
+      tokens -= 1
+      return 0
+    },
+    isFull() {
+      refill()
+      return tokens >= burst
+    },
+  }
+}

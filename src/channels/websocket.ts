@@ -1,0 +1,225 @@
+import type { WebSocket } from 'ws'
+import type { Entry } from '../protocol/index.ts'
+import { invalidInput, isMillraceError, systemClock } from '../protocol/index.ts'
+import { approve, send, stop } from './commands.ts'
+import { socketFrame } from './entry-text.ts'
+import { every } from './every.ts'
+import { finalMessages } from './final-message.ts'
+import { atTurnEnd, roomIn } from './outlet.ts'
+import { publicError } from './public-error.ts'
+import type { ClientFrame, ReplyFrame } from './socket-frames.ts'
+import { idOf } from './socket-frames.ts'
+import { socketInbox } from './socket-inbox.ts'
+import type { SocketOptions } from './socket-options.ts'
+import { readSocketOptions } from './socket-options.ts'
+
+export type { SocketOptions } from './socket-options.ts'
+
+export interface SocketChannel {
+  /** Resolves when the connection is closed, through whomever. Never rejects. */
+  readonly closed: Promise<void>
+  /** Ends it with a code of RFC 6455 §7.4. May be called twice. */
+  close(code: number, reason: string): void
+}
+
+/** The codes that a channel is closed with, beside those of the protocol itself. */
+export const closeCodes = {
+  goingAway: 1001,
+  policy: 1008,
+  internal: 1011,
+  tryAgainLater: 1013,
+  threadGone: 4404,
+} as const
+
+/** So long a client has to answer a close before it is cut off. */
+const closeMs = 2000
+/** So many pings may go without an answer. */
+const mostMissed = 2
+
+/**
+ * Connects a WebSocket to a thread, until one of them ends. The next entry is taken only when there is room for it, so a slow
+ * client costs a buffer and delays nobody.
+ */
+export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChannel {
+  const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, allow, onError } =
+    readSocketOptions(options)
+  let following: AbortController | undefined
+  let isCorked = false
+  let isHeld = false
+  let isOver = false
+  let missed = 0
+  let cancelCut = () => {}
+
+  const isOpen = () => !isOver && ws.readyState === ws.OPEN
+
+  /** Everything that is written in one turn leaves in one piece. */
+  function cork() {
+    if (isCorked) return
+    isCorked = true
+    socket.cork()
+    atTurnEnd(() => {
+      isCorked = false
+      socket.uncork()
+    })
+  }
+
+  function reply(frame: ReplyFrame) {
+    if (!isOpen()) return
+    cork()
+    ws.send(JSON.stringify(frame))
+    void holdIfFull()
+  }
+
+  /** Past `ws`, which would frame it anew for each of many clients; without extensions a frame is the same for all. */
+  function tellEntry(entry: Entry) {
+    cork()
+    socket.write(socketFrame(entry))
+  }
+
+  /** Who does not read what it is answered is not listened to. */
+  async function holdIfFull() {
+    if (isHeld || !socket.writableNeedDrain) return
+    isHeld = true
+    ws.pause()
+    const room = await roomIn(socket, stuckMs)
+    isHeld = false
+    if (room === 'stuck') closeStuck()
+    else if (isOpen()) ws.resume()
+  }
+
+  function follow(from: number) {
+    following?.abort()
+    following = new AbortController()
+    const { signal } = following
+    // Where only ends are told they are folded from the whole log.
+    const entries = thread.follow({ after: stream ? from : 0, signal })
+    pump(entries, stream ? tellEntry : tellEnds(from))
+      .then((end) => {
+        if (end === 'stuck') closeStuck()
+        else if (!signal.aborted) return followingEnded()
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted) closeBroken(error)
+      })
+  }
+
+  async function pump(entries: AsyncIterable<Entry>, tell: (entry: Entry) => void) {
+    for await (const entry of entries) {
+      if (!isOpen()) return 'gone'
+      tell(entry)
+      const room = socket.writableNeedDrain ? await roomIn(socket, stuckMs) : 'room'
+      if (room !== 'room') return room
+    }
+    return 'over'
+  }
+
+  function tellEnds(from: number) {
+    const take = finalMessages()
+    return (entry: Entry) => {
+      const message = take(entry)
+      if (entry.seq <= from) return
+      if (entry.event.type === 'approval-request') tellEntry(entry)
+      else if (message) reply(message)
+    }
+  }
+
+  /** The thread is gone, or the app is closed. */
+  async function followingEnded() {
+    const error: unknown = await thread.info().then(
+      () => undefined,
+      (error) => error,
+    )
+    const isGone = isMillraceError(error) && error.code === 'not_found'
+    if (isGone) close(closeCodes.threadGone, 'the thread is gone')
+    else close(closeCodes.goingAway, 'going away: come back and resume where you were')
+  }
+
+  async function obey(frame: ClientFrame): Promise<void> {
+    if (frame.type === 'ping') return reply({ type: 'pong' })
+    if (frame.type === 'pong') return
+    await allow()
+    if (frame.type === 'resume') return resume(frame.after)
+    reply({ type: 'ack', ...idOf(frame), seq: await perform(frame) })
+  }
+
+  function perform(frame: Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' }>): Promise<number> {
+    if (frame.type === 'send') return send(thread, frame)
+    return frame.type === 'stop' ? stop(thread, frame) : approve(thread, frame)
+  }
+
+  async function resume(from: number) {
+    const { head } = await thread.info()
+    if (from > head) throw invalidInput('socket.frame', `after is ${from}, but the log ends at ${head}`)
+    if (isOpen()) follow(from)
+  }
+
+  /** `patienceMs` is for a client that may still have much to read before it gets to the end. */
+  function close(code: number, reason: string, patienceMs = closeMs) {
+    if (isOver) return
+    isOver = true
+    leave()
+    // A paused socket would never see the client's answer.
+    ws.resume()
+    ws.close(code, reason)
+    cancelCut = systemClock.after(patienceMs, () => ws.terminate())
+  }
+
+  function closeStuck() {
+    const patienceMs = Math.max(stuckMs, closeMs)
+    close(closeCodes.tryAgainLater, 'too slow: come back and resume where you were', patienceMs)
+  }
+
+  function closeBroken(error: unknown) {
+    publicError(error, onError)
+    close(closeCodes.internal, 'something went wrong here: come back later')
+  }
+
+  function leave() {
+    following?.abort()
+    endBeats()
+    inbox.close()
+  }
+
+  const inbox = socketInbox({
+    framesPerSecond,
+    obey,
+    refuse(thrown, frame) {
+      const { code, message, id: errorId } = publicError(thrown, onError)
+      reply({ type: 'error', ...idOf(frame), code, message, ...(errorId !== undefined && { errorId }) })
+    },
+    onFlood: () => close(closeCodes.policy, 'too many frames'),
+  })
+  const endBeats = every(heartbeatMs, () => {
+    // One that does not read cannot answer; how long it may do so is another matter.
+    if (socket.writableNeedDrain) return
+    if (missed++ >= mostMissed) ws.terminate()
+    else ws.ping()
+  })
+  const closed = new Promise<void>((resolve) => {
+    ws.on('close', () => {
+      isOver = true
+      leave()
+      cancelCut()
+      resolve()
+    })
+  })
+  ws.on('message', (data, isBinary) => {
+    missed = 0
+    if (inbox.count()) inbox.take(isBinary ? undefined : String(data))
+  })
+  ws.on('ping', () => {
+    // `ws` answers by itself.
+    if (inbox.count()) void holdIfFull()
+  })
+  ws.on('pong', () => {
+    missed = 0
+  })
+  // What is wrong on the wire closes the connection; that is all there is to know.
+  ws.on('error', () => {})
+  thread.info().then(({ head }) => {
+    reply({ type: 'ready', head })
+    if (after !== undefined && isOpen()) follow(after)
+  }, closeBroken)
+
+  return { closed, close: (code, reason) => close(code, reason) }
+}

@@ -1,0 +1,216 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sqliteStore } from '../../threads/sqlite.ts'
+import type { Terminal } from './terminal.test-kit.ts'
+import { openChat, skipTerminal } from './terminal.test-kit.ts'
+
+const esc = '\x1b'
+const ctrl = { c: '\x03', d: '\x04' }
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-threads-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function leave(terminal: Terminal): Promise<void> {
+  terminal.type(ctrl.d)
+  expect(await terminal.exit).toBe(0)
+}
+
+describe.concurrent('commands', { skip: skipTerminal }, () => {
+  test('/help, /model', async () => {
+    const chat = await openChat()
+    chat.type('/help\r')
+    await chat.see('/fork [n]')
+    chat.type('/model\r')
+    await chat.see('scripted answers')
+    chat.type('/model other\r')
+    await chat.see('other answers from now on')
+    chat.type('/model none\r')
+    await chat.see('there is no such model')
+    await leave(chat)
+  })
+
+  test('/new begins another conversation, /threads goes back to the first', async () => {
+    const chat = await openChat()
+    chat.type('the first\r')
+    await chat.see('You said "the first".')
+    chat.type('/new\r')
+    await chat.see('a new conversation')
+    chat.type('the second\r')
+    await chat.see('You said "the second".')
+    chat.type('/threads\r')
+    await chat.see(/1 {2}the second {2}\(.*this one.*\n[\s\S]*2 {2}the first/)
+    chat.type('/threads 2\r')
+    await chat.see(/in the thread thread_/)
+    await chat.see(/To go on with one[\s\S]*You said "the first"\./)
+    chat.type('again\r')
+    await chat.see('You said "again".')
+    chat.type('/threads 9\r')
+    await chat.see('there is no number 9')
+    await leave(chat)
+  })
+
+  test('/fork goes on in a copy, before the message that is to be said otherwise', async () => {
+    const chat = await openChat()
+    chat.type('one\r')
+    await chat.see('You said "one".')
+    chat.type('two\r')
+    await chat.see('You said "two".')
+    chat.type('/fork 1\r')
+    await chat.see(/in a copy of it[\s\S]*› two/)
+    chat.type('!\r')
+    await chat.see('You said "two!".')
+    chat.type('/fork 7\r')
+    await chat.see('/fork takes a number from 1 to 2')
+    await leave(chat)
+  })
+
+  test('/export writes what was said, and no file twice', async () => {
+    const file = join(folder, 'talk.md')
+    const chat = await openChat({ columns: 200 })
+    chat.type(`/export ${file}\r`)
+    await chat.see('nothing was said yet')
+    chat.type('hello\r')
+    await chat.see('• two')
+    chat.type(`/export ${file}\r`)
+    await chat.see(`written to ${file}`)
+    chat.type(`/export ${file}\r`)
+    await chat.see('already')
+    chat.type(`/export ${file}.json\r`)
+    await chat.see(`written to ${file}.json`)
+    await leave(chat)
+    expect(readFileSync(file, 'utf8')).toContain('This is **bold**')
+    expect(JSON.parse(readFileSync(`${file}.json`, 'utf8'))).toMatchObject({ messages: [{}, {}] })
+  })
+})
+
+describe.concurrent('one conversation in several terminals', { skip: skipTerminal }, () => {
+  test('both see all of it, and either may decide', async () => {
+    const file = join(folder, 'shared.db')
+    const one = await openChat({ file, thread: 'shared' })
+    const two = await openChat({ file, thread: 'shared' })
+    one.type('first\r')
+    await one.see('You said "first".')
+    await leave(two)
+    const late = await openChat({ file, thread: 'shared' })
+    await late.see(/› first\n\nYou said "first"\./)
+    late.type('second\r')
+    await one.see(/› second\n\nYou said "second"\./)
+    one.type('refund ORD-5\r')
+    await one.see('y yes')
+    await late.see('y yes')
+    late.type('y\r')
+    await one.see(/refunded ORD-5/)
+    await one.gone('y yes')
+    await leave(one)
+    await leave(late)
+  })
+
+  test('a long one is taken up at its end', async () => {
+    const file = join(folder, 'long.db')
+    const first = await openChat({ file, thread: 'long' })
+    for (let count = 1; count <= 12; count++) {
+      first.type(`message ${count}\r`)
+      await first.see(`You said "message ${count}".`)
+    }
+    await leave(first)
+    const second = await openChat({ file, thread: 'long' })
+    await second.see('You said "message 12".')
+    expect(second.text()).toContain('there is more before this')
+    expect(second.text()).not.toContain('message 2"')
+    await leave(second)
+  })
+
+  test('one that is deleted elsewhere gives way to a new one', async ({ expect }) => {
+    const file = join(folder, 'deleted.db')
+    const chat = await openChat({ file, thread: 'deleted' })
+    chat.type('first\r')
+    await chat.see('You said "first".')
+    const store = sqliteStore(file)
+    expect(await store.delete('deleted')).toBe(true)
+    await store.close()
+    await chat.see('this thread was deleted; a new one begins')
+    chat.type('second\r')
+    await chat.see('You said "second".')
+    await leave(chat)
+    expect(chat.lines().at(-1)).not.toContain('deleted')
+  })
+
+  test('what was asked is still asked in the next chat', async () => {
+    const file = join(folder, 'asked.db')
+    const first = await openChat({ file, thread: 'asked' })
+    first.type('refund ORD-9\r')
+    await first.see('y yes')
+    await leave(first)
+    const second = await openChat({ file, thread: 'asked' })
+    await second.see('Refund ORD-9?')
+    second.type('y\r')
+    await second.see('refunded ORD-9')
+    await leave(second)
+  })
+})
+
+describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
+  test('at 20 columns every row is whole and stands once', async () => {
+    const chat = await openChat({ columns: 20, rows: 12, paceMs: 2, env: { NO_COLOR: '1' } })
+    chat.type('lookup ORD-42\r')
+    await chat.see(/The tool says:[\s\S]*\n\n›/)
+    for (const line of chat.lines()) expect(line.length).toBeLessThanOrEqual(20)
+    expect(chat.text().match(/Let me look/g)).toHaveLength(1)
+    expect(chat.text().match(/✓ lookup_order/g)).toHaveLength(1)
+    await leave(chat)
+  })
+
+  test('in a window that changes its size what is being written is drawn anew', async ({ expect }) => {
+    const chat = await openChat({ columns: 80, env: { NO_COLOR: '1' } })
+    chat.type('some words that are being written')
+    await chat.see('being written')
+    const before = chat.output().length
+    chat.resize(24)
+    const drawn = () => chat.output().slice(before)
+    await chat.until(() => drawn().includes('  eing written'), 'two rows')
+    expect(drawn()).toContain('› some words that are b')
+    chat.type(ctrl.c)
+    await leave(chat)
+  })
+
+  test('an answer longer than the screen scrolls away whole', async () => {
+    const chat = await openChat({ rows: 10, paceMs: 1 })
+    chat.type('many\r')
+    await chat.see(/line 60\n\n›/)
+    const shown = chat.lines().filter((line) => line.startsWith('• line'))
+    expect(shown).toEqual(Array.from({ length: 60 }, (_, line) => `• line ${line + 1}`))
+    await leave(chat)
+  })
+
+  test('a dumb one gets plain lines', async () => {
+    const file = join(folder, 'dumb.db')
+    const options = { file, thread: 'dumb', env: { TERM: 'dumb' } }
+    const chat = await openChat(options)
+    chat.type('hello\r')
+    await chat.see('This is **bold** and `code`:')
+    chat.type('refund ORD-2\r')
+    await chat.see('Refund ORD-2?')
+    chat.type('y\r')
+    await chat.see('[refund_order] done')
+    await chat.see('refunded ORD-2')
+    chat.type('hang\r')
+    await chat.see('It never ends:')
+    chat.type(ctrl.c)
+    await chat.see(/\(cancelled\)\n>/)
+    chat.type('one\\\rtwo\r')
+    await chat.see('You said "one\\ntwo".')
+    chat.type('/exit\r')
+    expect(await chat.exit).toBe(0)
+    expect(chat.output()).not.toContain(esc)
+    const later = await openChat(options)
+    await later.see(
+      /\n> hello\n# Greetings\n[\s\S]*It never ends:\n\(cancelled\)\n[\s\S]*You said "one\\ntwo"\.\n>/,
+    )
+    await leave(later)
+  })
+})

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Key } from './keys.ts'
+import { keyReader } from './keys.ts'
+
+const esc = '\x1b'
+const read = (...chunks: string[]) => {
+  const reader = keyReader()
+  return joined(chunks.flatMap((chunk) => reader.push(chunk)))
+}
+/** Text typed in two chunks is text typed in one. */
+function joined(keys: readonly Key[]): Key[] {
+  const all: Key[] = []
+  for (const key of keys) {
+    const last = all.at(-1)
+    if (key.type === 'text' && last?.type === 'text')
+      all[all.length - 1] = { ...last, text: last.text + key.text }
+    else all.push(key)
+  }
+  return all
+}
+
+test.each([
+  ['\r', 'enter'],
+  ['\n', 'new-line'],
+  [`${esc}\r`, 'new-line'],
+  [`${esc}[13;2u`, 'new-line'],
+  ['\t', 'tab'],
+  ['\x03', 'interrupt'],
+  ['\x04', 'end-of-input'],
+  ['\x7f', 'backspace'],
+  [`${esc}[A`, 'up'],
+  [`${esc}OB`, 'down'],
+  [`${esc}[1;5D`, 'word-left'],
+  [`${esc}b`, 'word-left'],
+  [`${esc}\x7f`, 'delete-word-left'],
+  [`${esc}[3~`, 'delete'],
+  [`${esc}[H`, 'start'],
+  [`${esc}${esc}[C`, 'right'],
+])('%j is %s', (sequence, name) => {
+  expect(read(`a${sequence}b`)).toEqual([
+    { type: 'text', text: 'a' },
+    { type: name },
+    { type: 'text', text: 'b' },
+  ])
+})
+
+test('a key that means nothing here does nothing', () => {
+  expect(read(`a${esc}[15~${esc}[?1;2c${esc}OP${esc}q\x00b`)).toEqual([{ type: 'text', text: 'ab' }])
+})
+
+describe('what is pasted', () => {
+  test('is text, whatever keys it looks like', () => {
+    expect(read(`${esc}[200~one\r\ntwo\tx\x03\r${esc}[201~\r`)).toEqual([
+      { type: 'paste', text: 'one\ntwo\tx\n' },
+      { type: 'enter' },
+    ])
+  })
+
+  test('gives no orders to the terminal', () => {
+    expect(read(`${esc}[200~a${esc}[2J\u202eb${esc}[201~`)).toEqual([{ type: 'paste', text: 'ab' }])
+  })
+
+  test('is cut where it is longer than anybody means', () => {
+    const [key] = read(`${esc}[200~`, 'x'.repeat(3_000_000), `${esc}[201~`)
+    expect(key?.type === 'paste' && key.text.length).toBe(2 ** 20)
+  })
+})
+
+test('the keys do not depend on the chunks that they come in', () => {
+  const sent = `aé👍${esc}[A${esc}[200~x\ny${esc}[201~${esc}[1;5C\x17${esc}\rb\r`
+  fc.assert(
+    fc.property(fc.array(fc.nat(sent.length), { maxLength: 30 }), (cuts) => {
+      const places = [0, ...cuts.toSorted((a, b) => a - b), sent.length]
+      const chunks = places.map((at, index) => sent.slice(at, places[index + 1] ?? at))
+      // A stream that decodes UTF-8 never cuts a character.
+      fc.pre(!chunks.some((chunk) => /[\uD800-\uDBFF]$/.test(chunk)))
+      expect(read(...chunks)).toEqual(read(sent))
+    }),
+  )
+})
+
+describe('an ESC that nothing follows', () => {
+  test('waits, and is the key of that name when nothing came', () => {
+    const reader = keyReader()
+    expect(reader.push(esc)).toEqual([])
+    expect(reader.waits).toBe(true)
+    expect(reader.flush()).toEqual([{ type: 'escape' }])
+    expect(reader.waits).toBe(false)
+  })
+
+  test('twice is the key as well; the half of another key is none', () => {
+    const reader = keyReader()
+    reader.push(esc + esc)
+    expect(reader.flush()).toEqual([{ type: 'escape' }])
+    reader.push(`${esc}[1;`)
+    expect(reader.flush()).toEqual([])
+    expect(reader.push('x')).toEqual([{ type: 'text', text: 'x' }])
+  })
+})

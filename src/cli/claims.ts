@@ -1,0 +1,33 @@
+import type { ThreadStore } from '../threads/index.ts'
+
+// Many commands share one file, each with a model and tools of its own: none may pick up what was begun with another's.
+
+/** The same store for a process that works only on the threads it has spoken to, and on `ids`. */
+export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadStore {
+  const own = new Set(ids)
+  return {
+    ...store,
+    create(thread, entries) {
+      own.add(thread.id)
+      return store.create(thread, entries)
+    },
+    signal(threadId, key, event) {
+      own.add(threadId)
+      return store.signal(threadId, key, event)
+    },
+    async claim(threadId, owner, leaseMs) {
+      return own.has(threadId) ? store.claim(threadId, owner, leaseMs) : undefined
+    },
+    async stranded(limit, agents) {
+      if (own.size === 0) return []
+      // Those of others count too, and may be many.
+      const all = await store.stranded(Math.max(limit, 10_000), agents)
+      return all.filter((id) => own.has(id)).slice(0, limit)
+    },
+  }
+}
+
+/** The same store for who looks on and leaves word: the work is for others. */
+export function onlyLooking(store: ThreadStore): ThreadStore {
+  return { ...store, claim: async () => undefined, stranded: async () => [] }
+}

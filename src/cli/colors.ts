@@ -1,0 +1,13 @@
+import type { WriteStream } from 'node:tty'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether to colour what goes to a stream. FORCE_COLOR counts before NO_COLOR, as Node itself has it. */
+export function wantsColor(
+  stream: Pick<WriteStream, 'isTTY'> | { readonly isTTY?: boolean },
+  env: Environment = process.env,
+): boolean {
+  const { FORCE_COLOR, NO_COLOR, TERM } = env
+  if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
+  return stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
+}

@@ -1,0 +1,306 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readTranscript } from '../protocol/index.ts'
+import { sqliteStore } from '../threads/sqlite.ts'
+import type { Home } from './cli.test-kit.ts'
+import { homeWith, linesOf, makeHome } from './cli.test-kit.ts'
+import { toolsFile } from './tools.test-kit.ts'
+
+const asksFirst = [
+  [{ text: 'Money goes out.' }, { call: 'refund', input: { id: 'A' } }],
+  'It is done.',
+] as const
+
+/** A thread named `mine` whose refund waits for a person. */
+async function waiting(script: readonly (string | readonly object[])[] = asksFirst) {
+  const home = await homeWith(script as never)
+  home.write('tools.ts', toolsFile)
+  const ended = await home.run(['refund A', '--tools', 'tools.ts', '--thread', 'mine', '--new'])
+  return { home, ended }
+}
+
+const refunds = ({ folder }: Home) => {
+  const file = join(folder, 'refunds.txt')
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+describe.concurrent('a call that waits for a person', () => {
+  test('suspends the run where there is no terminal, and tells how to answer', async () => {
+    const { home, ended } = await waiting()
+    expect(ended).toMatchObject({ exit: 6, stdout: 'Money goes out.\n' })
+    const [, callId] = /approve mine (\S+)/.exec(ended.stderr) ?? []
+    expect(ended.stderr).toContain(
+      [
+        'refund waits for a person: Refund A?',
+        `  to allow it:   millrace approve mine ${callId} --tools tools.ts`,
+        `  to decline it: millrace approve mine ${callId} --deny reason --tools tools.ts\n`,
+      ].join('\n'),
+    )
+    expect(refunds(home)).toBe('')
+  })
+
+  test('runs when it is allowed, and the answer goes on from there', async () => {
+    const { home, ended } = await waiting()
+    const [, command = ''] = /to allow it: +millrace (.*)/.exec(ended.stderr) ?? []
+    const { exit, stdout, stderr } = await home.run(command.split(' '))
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: 'It is done.\n' })
+    expect(stderr).toMatch(/\[refund\] done in/)
+    expect(refunds(home)).toBe('A\n')
+    expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({
+      exit: 1,
+      stderr: "millrace: no call of the thread 'mine' waits for a decision\n",
+    })
+  })
+
+  test('does not run when it is declined, and the model is told why', async () => {
+    const { home } = await waiting()
+    const ended = await home.run(['approve', 'mine', '--deny', 'too dear', '--tools', 'tools.ts'])
+    expect(ended).toMatchObject({ exit: 0, stdout: 'It is done.\n' })
+    expect(refunds(home)).toBe('')
+    expect(JSON.stringify(home.simulator.requests[1]?.body)).toContain('too dear')
+  })
+
+  test('runs with another input if it is given one', async () => {
+    const { home } = await waiting()
+    await home.run(['approve', 'mine', '--input', '{"id":"B"}', '--tools', 'tools.ts'])
+    expect(refunds(home)).toBe('B\n')
+  })
+
+  test('is not decided by a command that could not run it', async () => {
+    const { home } = await waiting()
+    expect(await home.run(['approve', 'mine'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining("is to 'refund', which is not among the tools here: pass --tools FILE"),
+    })
+    expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({ exit: 0 })
+  })
+
+  test('is told of in the result of --json, and every event of its end too', async () => {
+    const { home } = await waiting()
+    const { stdout, exit } = await home.run(['approve', 'mine', '--tools', 'tools.ts', '--json'])
+    const lines = linesOf(stdout)
+    expect(lines.at(-1)).toMatchObject({
+      result: { outcome: 'completed', text: 'It is done.', threadId: 'mine' },
+    })
+    expect(lines[0]).toMatchObject({ event: { type: 'approval', approved: true } })
+    const numbers = lines.slice(0, -1).map(({ seq }) => Number(seq))
+    expect(numbers).toEqual(numbers.map((_, index) => Number(numbers[0]) + index))
+    expect(exit).toBe(0)
+  })
+
+  test('may be one of several, which are decided one by one', async () => {
+    const calls = ['A', 'B'].map((id) => ({ call: 'refund', input: { id } }))
+    const { home, ended } = await waiting([calls, 'Both are done.'])
+    const [first = '', second = ''] = [
+      ...ended.stderr.matchAll(/to allow it: +millrace approve mine (\S+)/g),
+    ].map(([, callId]) => callId)
+    expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining(`name one: ${first} (refund), ${second} (refund)`),
+    })
+    const one = await home.run(['approve', 'mine', first, '--tools', 'tools.ts'])
+    expect(one).toMatchObject({
+      exit: 6,
+      stdout: '',
+      stderr: expect.stringContaining(`approve mine ${second}`),
+    })
+    expect(one.stderr).not.toContain(`approve mine ${first}`)
+    expect(refunds(home)).toBe('A\n')
+    expect(await home.run(['approve', 'mine', second, '--tools', 'tools.ts'])).toMatchObject({
+      exit: 0,
+      stdout: 'Both are done.\n',
+    })
+    expect(refunds(home)).toBe('A\nB\n')
+  })
+
+  test('holds up other questions in its thread, and that is said at once', async () => {
+    const { home } = await waiting()
+    const { exit, stderr } = await home.run(['and B?', '--thread', 'mine', '--tools', 'tools.ts'])
+    expect(stderr).toContain('refund waits for a person: Refund A?')
+    expect(exit).toBe(6)
+    expect(home.simulator.requests).toHaveLength(1)
+  })
+
+  test('is over when the thread is stopped', async () => {
+    const { home } = await waiting()
+    expect(await home.run(['stop', 'mine'])).toMatchObject({
+      exit: 0,
+      stderr: "the thread 'mine' has stopped\n",
+    })
+    expect(linesOf((await home.run(['threads', '--json'])).stdout)).toMatchObject([
+      { thread: { id: 'mine', status: 'idle' } },
+    ])
+    expect(await home.run(['stop', 'mine'])).toMatchObject({
+      exit: 0,
+      stderr: expect.stringContaining('nothing'),
+    })
+  })
+})
+
+describe.concurrent('threads', () => {
+  test('are listed with how they began, the latest first', async () => {
+    const home = await homeWith(['a', 'b', 'c'])
+    for (const id of ['first', 'second', 'third'])
+      await home.run([`question of the ${id}`, '--thread', id, '--new'])
+    const { exit, stdout } = await home.run(['threads'])
+    expect(stdout.trimEnd().split('\n')).toEqual(
+      ['third', 'second', 'first'].map((id) =>
+        expect.stringMatching(
+          `^${id} +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  idle     cli  question of the ${id}$`,
+        ),
+      ),
+    )
+    expect(exit).toBe(0)
+    const json = linesOf((await home.run(['threads', '--json', '--limit', '1'])).stdout)
+    expect(json).toEqual([
+      { v: 1, thread: expect.objectContaining({ id: 'third', title: 'question of the third' }) },
+    ])
+  })
+
+  test('that are not there are told of, and no file is made for it', async () => {
+    const home = makeHome()
+    expect(await home.run(['threads', '--data', 'none.db'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('there are no threads yet at'),
+    })
+    expect(existsSync(join(home.folder, 'none.db'))).toBe(false)
+  })
+
+  test.each([['show'], ['export'], ['stop'], ['delete'], ['approve']])('%s wants an id', async (command) => {
+    const home = makeHome()
+    expect(await home.run([command])).toMatchObject({
+      exit: 2,
+      stderr: `millrace: millrace ${command} takes the id of a thread: millrace threads lists them\n`,
+    })
+  })
+})
+
+describe.concurrent('one thread', () => {
+  async function talked() {
+    const home = await homeWith([
+      [{ text: 'Let me look.' }, { call: 'look_up', input: { id: 'A' } }],
+      'It has **shipped**.',
+      'You are welcome.',
+    ])
+    home.write('tools.ts', toolsFile)
+    await home.run(['Where is A?', '--tools', 'tools.ts', '--thread', 'mine', '--new'])
+    await home.run(['Thanks!', '--thread', 'mine'])
+    return home
+  }
+
+  test('is played back, at once or at its pace, with the same words', async () => {
+    const home = await talked()
+    const { exit, stdout, stderr } = await home.run(['show', 'mine'])
+    expect(stdout.replace(/\d+ ms/, '5 ms')).toBe(
+      [
+        'you › Where is A?',
+        '',
+        'Let me look.',
+        '[look_up] {"id":"A"}',
+        '[look_up] done in 5 ms',
+        '',
+        'It has **shipped**.',
+        '',
+        'you › Thanks!',
+        '',
+        'You are welcome.',
+        '',
+      ].join('\n'),
+    )
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+    const paced = await home.run(['show', 'mine', '--pace'])
+    expect(paced).toMatchObject({ exit: 0, stdout })
+  })
+
+  test('is played back to a program with every number once', async () => {
+    const home = await talked()
+    const lines = linesOf((await home.run(['show', 'mine', '--json', '--pace'])).stdout)
+    expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
+  })
+
+  test('is exported for people', async () => {
+    const home = await talked()
+    const { exit, stdout } = await home.run(['export', 'mine'])
+    expect(stdout).toMatch(
+      /^# Thread mine\n\nagent cli · begun .* · \d+ tokens in, \d+ out\n\n## You\n\nWhere is A\?\n/,
+    )
+    expect(stdout).toContain(
+      '## Assistant\n\nLet me look.\n\n**look_up**\n\n```json\n{\n  "id": "A"\n}\n```\n',
+    )
+    expect(stdout).toContain('### look_up\n\n```json\n{\n  "id": "A",\n  "status": "shipped"\n}\n```\n')
+    expect(stdout).toMatch(
+      /It has \*\*shipped\*\*\.\n\n## You\n\nThanks!\n\n## Assistant\n\nYou are welcome\.\n$/,
+    )
+    expect(exit).toBe(0)
+  })
+
+  test('is exported for programs, as a transcript with its log', async () => {
+    const home = await talked()
+    const { exit, stdout } = await home.run(['export', 'mine', '--format', 'json'])
+    expect(readTranscript(stdout).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+    const { thread, entries } = JSON.parse(stdout)
+    expect(thread).toMatchObject({ id: 'mine', agent: 'cli' })
+    expect(entries[0]).toMatchObject({ seq: 1, event: { type: 'input' } })
+    expect(exit).toBe(0)
+    expect(await home.run(['export', 'mine', '--format', 'pdf'])).toMatchObject({ exit: 2 })
+  })
+
+  test('is gone when it is deleted', async () => {
+    const home = await talked()
+    expect(await home.run(['delete', 'mine'])).toMatchObject({
+      exit: 0,
+      stderr: "the thread 'mine' is deleted\n",
+    })
+    expect(await home.run(['show', 'mine'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining("no thread 'mine'"),
+    })
+  })
+
+  test('is stopped from elsewhere while it answers', async () => {
+    const home = await homeWith([[{ text: 'Half an answer' }, { hang: true }]])
+    const asking = home.start(['hello', '--thread', 'mine', '--new'])
+    await asking.see('Half an answer')
+    expect(await home.run(['stop', 'mine'])).toMatchObject({ exit: 0 })
+    const { exit, stderr } = await asking.ended
+    expect(stderr).toContain('stopped from the command line')
+    expect(exit).toBe(130)
+  })
+
+  test('is not worked on by a command that is about another', async () => {
+    const home = await homeWith(['An answer.', 'Another.'])
+    const file = join(home.folder, 'shared.db')
+    const store = sqliteStore(file)
+    await store.create({ id: 'left', agent: 'cli' })
+    const message = { role: 'user', content: 'left behind' } as const
+    await store.signal('left', undefined, { type: 'input', message, mode: 'queue' })
+    expect(await home.run(['a question', '--data', file])).toMatchObject({ stdout: 'An answer.\n' })
+    await home.run(['threads', '--data', file])
+    await home.run(['show', 'left', '--data', file])
+    expect((await store.get('left'))?.status).toBe('queued')
+    await store.close()
+    expect(home.simulator.requests).toHaveLength(1)
+  })
+})
+
+test('--version and --help need nothing', async () => {
+  const home = makeHome()
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await home.run(['--version'])).toEqual({ exit: 0, stdout: `${version}\n`, stderr: '' })
+  expect(await home.run(['--help'])).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining('millrace "question"'),
+  })
+  expect(await home.run(['help', 'serve'])).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining('--port'),
+  })
+})

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { openModel } from './models.ts'
+
+/** A machine without a local server. */
+const fetch = () => Promise.reject(new Error('nobody listens'))
+const open = async (name: string, env = {}) => (await openModel(name, { env, fetch })).model
+
+test.each([
+  ['anthropic/claude-sonnet-5-5', 'anthropic', 'claude-sonnet-5-5'],
+  ['openai/gpt-5.5', 'openai', 'gpt-5.5'],
+  ['openai-chat/gpt-5.5', 'openai', 'gpt-5.5'],
+  ['groq/openai/gpt-oss-120b', 'groq', 'openai/gpt-oss-120b'],
+  ['gemini/gemini-3.8-flash', 'gemini', 'gemini-3.8-flash'],
+  ['openrouter/openrouter/auto', 'openrouter', 'openrouter/auto'],
+  ['ollama/llama3.3', 'ollama', 'llama3.3'],
+  ['lmstudio/qwen', 'lmstudio', 'qwen'],
+  ['http://127.0.0.1:8000/v1#org/model', 'vllm', 'org/model'],
+  ['https://example.test/v1#m', 'example.test', 'm'],
+  ['claude-opus-5', 'anthropic', 'claude-opus-5'],
+  ['gpt-5.5', 'openai', 'gpt-5.5'],
+  ['simulator', 'scripted', 'simulator'],
+])('--model %s is of %s', async (name, provider, id) => {
+  expect(await open(name)).toMatchObject({ provider, id })
+})
+
+test('MILLRACE_MODEL counts where --model is not given', async () => {
+  const { model } = await openModel(undefined, { env: { MILLRACE_MODEL: 'openai/gpt-5.5' } })
+  expect(model.id).toBe('gpt-5.5')
+  const { model: told } = await openModel('simulator', { env: { MILLRACE_MODEL: 'openai/gpt-5.5' } })
+  expect(told.id).toBe('simulator')
+})
+
+test('without either it is the one that is found, and why', async () => {
+  const { model, why } = await openModel(undefined, { env: { ANTHROPIC_API_KEY: 'k' } })
+  expect(model.provider).toBe('anthropic')
+  expect(why).toContain('because ANTHROPIC_API_KEY is set')
+})
+
+test('a bare name goes to whoever is found', async () => {
+  expect(await open('some-model', { MISTRAL_API_KEY: 'k' })).toMatchObject({
+    provider: 'mistral',
+    id: 'some-model',
+  })
+})
+
+test.each([
+  ['opnai/gpt-5.5', /'opnai', which is not known \(did you mean 'openai'\?\)/],
+  ['openai/', /names no model: openai\/NAME/],
+  ['http://host/v1', /put it behind a #, as in http:\/\/host\/v1#NAME/],
+  ['http://user:secret@host/v1#m', /no user name and no password/],
+])('--model %s is refused with what to write instead', async (name, message) => {
+  await expect(open(name)).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringMatching(message),
+  })
+})
+
+test('where there is nothing, it says which keys to set and how to try it without', async () => {
+  const failure = openModel(undefined, { env: {}, fetch })
+  await expect(failure).rejects.toMatchObject({ code: 'auth' })
+  await expect(failure).rejects.toThrow(/ANTHROPIC_API_KEY.*\n.*--model.*\n.*simulator/)
+})

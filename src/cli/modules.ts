@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { extname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { invalidInput, isObject, messageOf } from '../protocol/index.ts'
+
+const op = 'millrace'
+
+/** What a file of the user's exports. Throws `invalid_input` that says why it cannot be had. */
+export async function importFile(
+  file: string,
+  flag: string,
+  { typescript = Boolean(process.features.typescript) } = {},
+): Promise<Record<string, unknown>> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw invalidInput(op, `${flag}: there is no file ${file}`)
+  if (/^\.[cm]?ts$/.test(extname(path)) && !typescript)
+    throw invalidInput(
+      op,
+      `${flag}: ${file} is TypeScript, which Node ${process.version} cannot run: use Node 22.18 or newer, or JavaScript`,
+    )
+  try {
+    return await import(pathToFileURL(path).href)
+  } catch (thrown) {
+    throw invalidInput(op, `${flag}: ${file} cannot be loaded: ${reasonOf(thrown)}`, thrown)
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  const code = isObject(thrown) ? thrown.code : undefined
+  const message = messageOf(thrown).replace(/ imported from .*$/s, '')
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${message} (is it installed beside the file?)`
+  return message
+}

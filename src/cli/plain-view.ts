@@ -1,0 +1,71 @@
+import type { AnswerView } from './answer-view.ts'
+import { noteTaker } from './notes.ts'
+import { deltaCleaner } from './terminal/index.ts'
+
+export interface PlainViewOptions {
+  readonly say: (words: string) => void
+  /** Takes a line on what happens besides; absent if nobody wants to know. */
+  readonly tell?: ((line: string) => void) | undefined
+  /** Words and lines come out in the same place: a line waits for the end of the sentence that is being said. */
+  readonly onePlace: boolean
+}
+
+/** For a pipe, a file, a log or a terminal that can do nothing: words as they come, and a line for whatever happens besides. */
+export function plainView({ say, tell, onePlace }: PlainViewOptions): AnswerView {
+  const cleanDelta = deltaCleaner()
+  const noteOf = noteTaker()
+  /** The end of what was said. */
+  let said = ''
+  let newRound = false
+  /** A sentence was broken off for a line: what separates it from the next is there already. */
+  let broken = false
+  let notes: string[] = []
+
+  function write(words: string) {
+    if (!words) return
+    say(words)
+    said = (said + words).slice(-2)
+  }
+
+  function endLine() {
+    if (said && !said.endsWith('\n')) write('\n')
+  }
+
+  function flushNotes() {
+    if (!tell || notes.length === 0) return
+    if (onePlace && said && !said.endsWith('\n')) {
+      endLine()
+      broken = true
+    }
+    for (const note of notes) tell(note)
+    notes = []
+  }
+
+  return {
+    take({ event }) {
+      if (event.type === 'text') {
+        const words = cleanDelta(event.text)
+        // What a model says before and after its calls are paragraphs of their own.
+        if (newRound && words.trim()) {
+          if (said) write(said.endsWith('\n\n') ? '' : said.endsWith('\n') ? '\n' : '\n\n')
+          newRound = false
+        }
+        write(said && !broken ? words : words.trimStart())
+        broken &&= !words.trim()
+        if (/[.!?]\s$|\n$/.test(said)) flushNotes()
+        return
+      }
+      if (event.type === 'round-start') newRound = true
+      if (event.type === 'round-retract' || event.type === 'round-end') endLine()
+      const note = noteOf(event)
+      if (note) notes.push(note)
+      // The model itself has paused elsewhere; a tool may report at any time.
+      const midSentence = event.type === 'tool-progress' || event.type === 'tool-result'
+      if (!onePlace || !midSentence || said.endsWith('\n')) flushNotes()
+    },
+    end() {
+      endLine()
+      flushNotes()
+    },
+  }
+}

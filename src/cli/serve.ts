@@ -1,0 +1,99 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Agent } from '../agent/index.ts'
+import { agent } from '../agent/index.ts'
+import { invalidInput, MillraceError } from '../protocol/index.ts'
+import type { Auth, ServedApp } from '../server/index.ts'
+import { millrace } from '../server/index.ts'
+import { agentsFrom } from './agents-file.ts'
+import type { CommandLine } from './args.ts'
+import { dataPath, openData } from './data.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Flags } from './flags.ts'
+import { onInterrupt } from './interrupts.ts'
+import { openModel } from './models.ts'
+import type { Output } from './output.ts'
+import { toolsFrom } from './tools-file.ts'
+
+const op = 'millrace'
+
+/** Serves agents until it is told to end: those of a file, or one made of the flags. */
+export async function serve({ words, flags }: CommandLine, output: Output): Promise<number> {
+  const [file] = words
+  const port = readPort(flags.port ?? '8787')
+  const { host = '127.0.0.1' } = flags
+  const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
+  const agents = file === undefined ? await agentOf(flags) : await agentsOf(file, flags)
+  const app = millrace({
+    agents,
+    store: openData(flags.data),
+    ...(token && { auth: bearerOf(token) }),
+    hosts: listOf(flags.hosts),
+    origins: listOf(flags.origins),
+  })
+  try {
+    const { url } = await listen(app, { port, host, token })
+    output.say(`listening at ${url}\n`)
+    output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
+    if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')
+    await new Promise<void>((resolve) => onInterrupt(() => resolve()))
+    output.tell('letting tools come to an end; what is left goes on at the next start')
+    return exitCodes.ok
+  } finally {
+    await app.close()
+  }
+}
+
+async function agentOf(flags: Flags): Promise<Readonly<Record<string, Agent>>> {
+  const tools = await toolsFrom(flags.tools)
+  const { model } = await openModel(flags.model)
+  return { assistant: agent({ name: 'assistant', model, tools, system: flags.system }) }
+}
+
+function agentsOf(file: string, flags: Flags): Promise<Readonly<Record<string, Agent>>> {
+  const own = (['model', 'system', 'tools'] as const).find((name) => flags[name] !== undefined)
+  if (own) throw invalidInput(op, `--${own} is for a server without a file of agents: ${file} says it itself`)
+  return agentsFrom(file)
+}
+
+async function listen(
+  app: ServedApp,
+  { port, host, token }: { port: number; host: string; token: string | undefined },
+) {
+  try {
+    return await app.listen({ port, host })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'invalid_input' && !token)
+      throw invalidInput(op, `--host ${host} is open to others: set --token, or MILLRACE_TOKEN`, cause)
+    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw cause
+    const why = { EADDRINUSE: 'is taken', EACCES: 'is not allowed', EADDRNOTAVAIL: 'is not of this machine' }[
+      code
+    ]
+    const message = `${host}:${port} ${why}: choose another with --port, where 0 takes a free one, or --host`
+    throw new MillraceError({ op, code: 'conflict', message, cause })
+  }
+}
+
+/** Whoever shows the token is one and the same, and may see everything. */
+function bearerOf(token: string): Auth {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const wanted = digest(token)
+  return (request) => {
+    const [, shown = ''] = /^Bearer +(.*)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    // By its digest: how long it takes tells nothing about the token.
+    return timingSafeEqual(digest(shown), wanted) ? { user: 'token', sees: () => true } : undefined
+  }
+}
+
+function readPort(text: string): number {
+  const port = Number(text)
+  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw invalidInput(op, `--port takes a number from 0 to 65535, not '${text}'`)
+}
+
+function listOf(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+}

@@ -1,0 +1,41 @@
+import type { Call } from './calls.ts'
+import { statusOf } from './calls.ts'
+import { cleanLine } from './clean.ts'
+import type { Span } from './style.ts'
+import { style } from './style.ts'
+import { clip, widthOf } from './width.ts'
+
+const marks: Readonly<Record<Exclude<Call['state'], 'running'>, Span>> = {
+  arriving: { text: '…', style: style.dim },
+  waiting: { text: '·', style: style.dim },
+  asking: { text: '?', style: style.yellow },
+  done: { text: '✓', style: style.green },
+  failed: { text: '✗', style: style.red },
+  declined: { text: '✗', style: style.red },
+  stopped: { text: '■', style: style.yellow },
+}
+
+const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏']
+
+/** Something that turns while time goes on. */
+export function spinnerAt(now: number): Span {
+  return { text: frames[Math.floor(now / 100) % frames.length] ?? '', style: style.cyan }
+}
+
+/** One row for a call, never wider: long notes give way to the arguments, and those to the state and its time. */
+export function callLine(call: Call, { width, now }: { width: number; now: number }): Span[] {
+  const mark = call.state === 'running' ? spinnerAt(now) : marks[call.state]
+  const status = statusOf(call, now)
+  const [state = ''] = status.split(' · ')
+  const name = clip(call.name, Math.max(14, Math.floor(width / 2)))
+  // Enough to see that there is a note.
+  const note = status === state ? 0 : 4
+  const room = width - widthOf(`  x ${name}  · ${state}`) - note
+  const input = room >= 8 ? clip(cleanLine(call.input), room) : ''
+  const words = [`${name} ${input}`.trimEnd(), ...(status ? [status] : [])].join(' · ')
+  return [
+    { text: '  ', style: style.plain },
+    mark,
+    { text: ` ${clip(words, Math.max(4, width - 4))}`, style: style.dim },
+  ]
+}

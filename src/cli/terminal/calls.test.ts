@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import type { CallStatus, ThreadEvent } from '../../protocol/index.ts'
+import { noUsage } from '../../protocol/index.ts'
+import { callLine } from './call-line.ts'
+import { callsOf, statusOf } from './calls.ts'
+import { painter } from './style.ts'
+import { widthOf } from './width.ts'
+
+const call = { callId: 'call_1', name: 'lookup' } as const
+const opened: ThreadEvent[] = [
+  { type: 'tool-input-start', ...call },
+  { type: 'tool-input', callId: 'call_1', delta: '{"id":' },
+]
+const closed: ThreadEvent[] = [...opened, { type: 'tool-call', ...call, input: { id: 'ORD-1' } }]
+const started: ThreadEvent[] = [...closed, { type: 'tool-start', ...call, attempt: 1 }]
+
+function result(status: CallStatus, ms: number, text = ''): ThreadEvent {
+  const output = [{ type: 'text', text }] as const
+  return { type: 'tool-result', ...call, output, status, isError: status !== 'ok', ms, overlapMs: 0 }
+}
+
+/** The line after these events, each written at 1000; it is 1500 now. */
+function lineAfter(events: readonly ThreadEvent[], width = 80): string[] {
+  const calls = callsOf()
+  for (const event of events) calls.take(event, 1000)
+  return [...calls.shown].map((one) => painter(false)(callLine(one, { width, now: 1500 })))
+}
+
+describe('a call has one line, from its first letter to what became of it', () => {
+  test.each<[string, readonly ThreadEvent[]]>([
+    ['  … lookup {"id":', opened],
+    ['  · lookup {"id":"ORD-1"}', closed],
+    ['  ⠴ lookup {"id":"ORD-1"} · running 500 ms', started],
+    [
+      '  ⠴ lookup {"id":"ORD-1"} · running 500 ms · half way',
+      [...started, { type: 'tool-progress', callId: 'call_1', data: 'half\n\u001b[2Jway' }],
+    ],
+    ['  ✓ lookup {"id":"ORD-1"} · done in 1.2 s', [...started, result('ok', 1234)]],
+    [
+      '  ✗ lookup {"id":"ORD-1"} · failed after 80 ms · no',
+      [...started, result('failed', 80, 'The tool failed: no')],
+    ],
+    ['  ✗ lookup {"id":"ORD-1"} · failed · no such tool', [...closed, result('rejected', 0, 'no such tool')]],
+    ['  ■ lookup {"id":"ORD-1"} · stopped after 2 min 5 s', [...started, result('cancelled', 125_000)]],
+    ['  ✗ lookup {"id":"ORD-1"} · declined', [...closed, result('declined', 0, 'no')]],
+    [
+      '  ? lookup {"id":"ORD-1"} · asks you first',
+      [...closed, { type: 'approval-request', ...call, input: { id: 'ORD-1' } }],
+    ],
+    [
+      '  ⠴ lookup {"id":"ORD-2"} · running 500 ms',
+      [...closed, { type: 'tool-start', ...call, attempt: 1, input: { id: 'ORD-2' } }],
+    ],
+    [
+      '  ⠴ lookup {"id":"ORD-1"} · running 500 ms · inner …',
+      [
+        ...started,
+        {
+          type: 'tool-progress',
+          callId: 'call_1',
+          event: { type: 'tool-call', callId: 'x', name: 'inner', input: {} },
+        },
+      ],
+    ],
+    [
+      '  ✓ search rain · done',
+      [{ type: 'provider-tool', callId: 'p', name: 'search', input: 'rain', output: 1 }],
+    ],
+  ])('%s', (line, events) => {
+    expect(lineAfter(events)).toEqual([line])
+  })
+
+  test('in the order of their coming', () => {
+    const other: ThreadEvent = { type: 'tool-input-start', callId: 'call_2', name: 'other' }
+    expect(lineAfter([...opened, other, ...closed])).toHaveLength(2)
+    expect(lineAfter([...opened, other])[1]).toContain('other')
+  })
+
+  test('never wider than the screen: notes give way to arguments, and those to the state', () => {
+    const input = { id: 'x'.repeat(500), more: '日本'.repeat(50) }
+    const events = [...opened, { type: 'tool-call', ...call, input } as const]
+    for (const width of [10, 19, 40, 80]) {
+      const [line = ''] = lineAfter(
+        [...events, { type: 'tool-start', ...call, attempt: 1 }, result('failed', 50, 'y'.repeat(500))],
+        width,
+      )
+      expect(widthOf(line)).toBeLessThanOrEqual(width)
+      if (width >= 40) expect(line).toContain('failed after 50 ms')
+    }
+  })
+
+  test('arguments without end are not kept', () => {
+    const calls = callsOf()
+    for (let count = 0; count < 1000; count++)
+      calls.take({ type: 'tool-input', callId: 'call_1', delta: 'x'.repeat(1000) }, 0)
+    expect([...calls.shown][0]?.input.length).toBeLessThanOrEqual(1000)
+  })
+})
+
+test('a call that was still being written when the run ended is stopped', () => {
+  const end: ThreadEvent = { type: 'run-end', outcome: 'cancelled', usage: noUsage }
+  const calls = callsOf()
+  for (const event of [...opened, end]) calls.take(event, 0)
+  expect([...calls.shown].map((one) => statusOf(one, 0))).toEqual(['stopped'])
+})

@@ -1,0 +1,288 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { markdown } from './markdown.ts'
+import { widthOf } from './width.ts'
+
+const esc = String.fromCharCode(27)
+
+/** Rows with their looks written as `<1;4>…<0>`. */
+function render(text: string, { width = 60, colour = true, pieces = [text] }: RenderOptions = {}): string[] {
+  const view = markdown({ width: () => width, colour })
+  for (const piece of pieces) view.push(piece)
+  view.end()
+  return view.take().map((row) => row.replaceAll(new RegExp(`${esc}\\[([\\d;]+)m`, 'g'), '<$1>'))
+}
+
+interface RenderOptions {
+  readonly width?: number
+  readonly colour?: boolean
+  readonly pieces?: readonly string[]
+}
+
+const bare = (rows: readonly string[]) => rows.map((row) => row.replace(/<[\d;]+>/g, ''))
+
+describe('within a line', () => {
+  test.each([
+    ['**bold** and *italic* and ***both***', '<1>bold<0> and <3>italic<0> and <1;3>both<0>'],
+    ['__bold__ and _italic_', '<1>bold<0> and <3>italic<0>'],
+    ['**bold with *italic* inside**', '<1>bold with <0><1;3>italic<0><1> inside<0>'],
+    ['**bold *and italic***', '<1>bold <0><1;3>and italic<0>'],
+    ['~~gone~~', '<9>gone<0>'],
+    ['`code` and ``a ` tick``', '<36>code<0> and <36>a ` tick<0>'],
+    ['**`code` in bold**', '<1;36>code<0><1> in bold<0>'],
+    ['`**not bold**`', '<36>**not bold**<0>'],
+    ['[a page](https://a.example/x_y_z)', '<4>a page<0><2> (https://a.example/x_y_z)<0>'],
+    ['![a picture](b.png "title")', '<4>a picture<0><2> (b.png)<0>'],
+    ['[x](https://a.example/(paren))', '<4>x<0><2> (https://a.example/(paren))<0>'],
+    ['\\*no\\* \\a', '*no* \\a'],
+  ])('%s', (text, row) => {
+    expect(render(text)).toEqual([row])
+  })
+
+  test.each([
+    '2 * 3 * 4 and a ** b',
+    'snake_case_name and __init',
+    '**never closed',
+    '`never closed',
+    '[no link] and [half](http',
+    'array[0](x y z) and f[i]',
+    'a * b*c ~ d ~~ e',
+    '5 > 3 and 2 < 4 & so on',
+    '!important',
+    '*',
+  ])('%s is shown as it is', (text) => {
+    expect(render(text)).toEqual([text])
+  })
+
+  test('a mark that is closed only very far away was none', () => {
+    const far = `**${'far '.repeat(400)}**`
+    expect(bare(render(far, { width: 5000 }))).toEqual([far])
+  })
+})
+
+describe('lines', () => {
+  test('headings', () => {
+    expect(render('# One\n## Two\n#hashtag\n####### seven')).toEqual([
+      '<1;4>One<0>',
+      '<1>Two<0>',
+      '#hashtag',
+      '####### seven',
+    ])
+  })
+
+  test('lists, in lists, with what is too long for a row below its first word', () => {
+    const rows = render('- one two three\n  * four\n10. ten eleven\n-no list\n1.no list', { width: 11 })
+    expect(bare(rows)).toEqual([
+      '• one two',
+      '  three',
+      '  • four',
+      '10. ten',
+      '    eleven',
+      '-no list',
+      '1.no list',
+    ])
+  })
+
+  test('quotes, in quotes, with lists', () => {
+    expect(bare(render('> said *so*\n>> and so\n> - one'))).toEqual(['│ said so', '│ │ and so', '│ • one'])
+  })
+
+  test('code between fences is shown as it is, with its language', () => {
+    const rows = render('```ts\nconst a = **b**\n\n  # no heading\n``\n```\nafter')
+    expect(bare(rows)).toEqual([
+      '┌── ts',
+      '│ const a = **b**',
+      '│',
+      '│   # no heading',
+      '│ ``',
+      '└──',
+      'after',
+    ])
+  })
+
+  test('a fence of tildes holds one of backticks, and the end of the text closes it', () => {
+    expect(bare(render('~~~\n```\nx'))).toEqual(['┌──', '│ ```', '│ x'])
+  })
+
+  test('code too wide for a row goes on in the next one, nothing lost', () => {
+    expect(bare(render('```\nabcdefghij klm\n```', { width: 10 }))).toEqual([
+      '┌──',
+      '│ abcdefgh',
+      '│ ij klm',
+      '└──',
+    ])
+  })
+
+  test('a rule, and what only looks like one', () => {
+    expect(bare(render('---\n**\n- - -\n-----x'))).toEqual(['─'.repeat(40), '**', '─'.repeat(40), '-----x'])
+  })
+
+  test('empty lines stay; one newline at the end is no line', () => {
+    expect(render('a\n\n\nb\n')).toEqual(['a', '', '', 'b'])
+    expect(render('')).toEqual([])
+  })
+})
+
+describe('tables', () => {
+  const table = '| Name | Price |\n|:-----|---:|\n| a **lamp** | 49 |\n| 日本 | 5 |\n'
+
+  test('are aligned when they are complete', () => {
+    expect(bare(render(`${table}after`))).toEqual([
+      'Name   │ Price',
+      '───────┼──────',
+      'a lamp │    49',
+      '日本   │     5',
+      'after',
+    ])
+  })
+
+  test('give their wide columns what room there is', () => {
+    const rows = render('| key | words |\n|---|---|\n| a | one two three four |', { width: 20 })
+    expect(bare(rows)).toEqual(['key │ words', '────┼───────────────', 'a   │ one two three', '    │ four'])
+    for (const row of bare(rows)) expect(widthOf(row)).toBeLessThanOrEqual(20)
+  })
+
+  test('that do not fit, or are none, are shown as they were written', () => {
+    const wide = `|${' word |'.repeat(8)}`
+    const lines = `${wide}\n|${'---|'.repeat(8)}\n${wide}`
+    expect(
+      bare(render(lines, { width: 20 }))
+        .join('')
+        .replace(/\s/g, ''),
+    ).toBe(lines.replace(/\s/g, ''))
+    expect(bare(render('| no table\n| at all'))).toEqual(['| no table', '| at all'])
+  })
+
+  test('are seen while they come', () => {
+    const view = markdown({ width: () => 60, colour: true })
+    view.push('| a | b |\n|---|---|\n| 1 |')
+    expect(view.take()).toEqual([])
+    expect(view.live().map((row) => row.replaceAll(/.\[\d+m/g, ''))).toEqual([
+      '| a | b |',
+      '|---|---|',
+      '| 1 |',
+    ])
+  })
+})
+
+describe('while it is being written', () => {
+  test('a mark shows its effect before it is closed', () => {
+    const view = markdown({ width: () => 60, colour: true })
+    view.push('so **bo')
+    expect(view.live()).toEqual([`so ${esc}[1mbo${esc}[0m`])
+    view.push('ld** `co')
+    expect(view.live()).toEqual([`so ${esc}[1mbold${esc}[0m ${esc}[36mco${esc}[0m`])
+  })
+
+  test('full rows are given once and are done with', () => {
+    const view = markdown({ width: () => 10, colour: true })
+    view.push('one two three fo')
+    expect([view.take(), view.live()]).toEqual([['one two'], ['three fo']])
+    view.push('ur')
+    expect([view.take(), view.live()]).toEqual([[], ['three four']])
+  })
+})
+
+const scraps = fc.array(
+  fc.constantFrom(
+    ...[
+      '**',
+      '*',
+      '_',
+      '`',
+      '```',
+      '~~',
+      '~~~',
+      '[',
+      '](',
+      ')',
+      '!',
+      '\\',
+      '|',
+      '|---|',
+      '# ',
+      '- ',
+      '1. ',
+      '> ',
+    ],
+    ...[
+      '\n',
+      '\n',
+      '\n\n',
+      ' ',
+      '  ',
+      'word',
+      'two words',
+      'a',
+      '日本',
+      '👍',
+      'e\u0301',
+      '\t',
+      '---',
+      '"',
+      '<',
+    ],
+  ),
+  { maxLength: 60 },
+)
+
+test('any split of any text gives the same screen, at every moment', () => {
+  fc.assert(
+    fc.property(scraps, fc.integer({ min: 10, max: 40 }), fc.nat(), (pieces, width, seed) => {
+      const text = pieces.join('')
+      const options = { width: () => width, colour: true }
+      const chars = Array.from(text)
+      // Clean text is never cut within a character.
+      const cut = chars.slice(0, seed % (chars.length + 1)).join('').length
+      const byChar = markdown(options)
+      for (const char of text.slice(0, cut)) byChar.push(char)
+      const atOnce = markdown(options)
+      atOnce.push(text.slice(0, cut))
+      expect([atOnce.take(), atOnce.live()]).toEqual([byChar.take(), byChar.live()])
+      for (const char of text.slice(cut)) byChar.push(char)
+      atOnce.push(text.slice(cut))
+      byChar.end()
+      atOnce.end()
+      expect(atOnce.take()).toEqual(byChar.take())
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('no word is lost and none changes places', () => {
+  const words = (text: string) => text.match(/[\p{L}\p{N}👍]/gu)?.join('') ?? ''
+  fc.assert(
+    fc.property(scraps, fc.integer({ min: 10, max: 40 }), (pieces, width) => {
+      const text = pieces.join('')
+      expect(words(bare(render(text, { width, pieces })).join(''))).toBe(words(text))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('no row is wider than the window', () => {
+  fc.assert(
+    fc.property(scraps, fc.integer({ min: 10, max: 40 }), (pieces, width) => {
+      for (const row of bare(render(pieces.join(''), { width })))
+        expect(widthOf(row)).toBeLessThanOrEqual(width + 1)
+    }),
+  )
+})
+
+test('without colour the source is shown as it is', () => {
+  const text = '# Title\n\n- **a** `b`\n\n```ts\nx\n```\n| a |\n|---|\n'
+  expect(render(text, { colour: false, pieces: [...text] })).toEqual(text.slice(0, -1).split('\n'))
+})
+
+test('of a text without an end, of any kind, only the last part is still looked at', () => {
+  // One line, one mark that is never closed, nothing but marks, a fence that stays open, a table row.
+  for (const start of ['', '**', '```\n', '| a |\n|---|\n| ']) {
+    for (const text of ['word ', '**', '*a ', '`', '[', '\\', '-', '|', 'x\u0301']) {
+      const view = markdown({ width: () => 80, colour: true })
+      view.push(start)
+      for (let count = 0; count < 3000; count++) view.push(text)
+      expect(bare(view.live()).join('').length).toBeLessThan(2500)
+      expect(bare(view.take()).join('').length).toBeGreaterThan(text.length * 300)
+    }
+  }
+})

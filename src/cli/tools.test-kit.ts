@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { sources } from './cli.test-kit.ts'
+
+/** A module with tools, as a user writes it: one that looks up, and one that a person has to allow. */
+export const toolsFile = `
+  import { appendFileSync } from 'node:fs'
+  import { tool } from ${JSON.stringify(join(sources, 'index.ts'))}
+  const input = { jsonSchema: { type: 'object', properties: { id: { type: 'string' } } } }
+  export default [
+    tool({
+      name: 'look_up',
+      description: 'Looks something up',
+      input,
+      run: ({ id }: { id: string }) => ({ id, status: 'shipped' }),
+    }),
+    tool({
+      name: 'refund',
+      description: 'Pays back',
+      input,
+      approve: ({ id }: { id: string }) => \`Refund \${id}?\`,
+      run: ({ id }: { id: string }) => {
+        appendFileSync('refunds.txt', id + '\\n')
+        return { refunded: id }
+      },
+    }),
+  ]
+`

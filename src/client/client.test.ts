@@ -1,0 +1,347 @@
+import type { ServerResponse } from 'node:http'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { WebSocket as WsSocket } from 'ws'
+import type * as threads from '../threads/index.ts'
+import { cuttingProxy } from './cutting-proxy.test-kit.ts'
+import { eager, failureOf, take } from './follow.test-kit.ts'
+import type * as room from './index.ts'
+import type { ClientOptions, RemoteThread } from './index.ts'
+import { client } from './index.ts'
+import type { LogServerOptions } from './log-server.test-kit.ts'
+import { logOf, logServer } from './log-server.test-kit.ts'
+
+function json(response: ServerResponse, status: number, body: unknown, headers = {}) {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}
+
+/** A server that answers each request with the next of these, and then with the last. */
+function answering(...answers: readonly [status: number, body: unknown, headers?: object][]) {
+  const answer: LogServerOptions['answer'] = (_, response, nth) => {
+    const [status, body, headers] = answers[Math.min(nth, answers.length) - 1] ?? [500, {}]
+    if (status === 0) response.destroy()
+    else json(response, status, body, headers)
+  }
+  return logServer({ answer })
+}
+
+const refused = (code: string, message = code) => ({ error: { code, message } })
+
+describe('each method is one request', () => {
+  const cases: [
+    name: string,
+    work: (thread: RemoteThread, desk: room.Client) => Promise<unknown>,
+    request: { method: string; url: string; body?: unknown },
+    answer: object,
+    result: unknown,
+  ][] = [
+    [
+      'send',
+      (thread) => thread.send('Hello', { mode: 'steer', key: 'k1' }),
+      { method: 'POST', url: '/threads/t1/messages', body: { message: 'Hello', mode: 'steer', key: 'k1' } },
+      { seq: 7 },
+      7,
+    ],
+    [
+      'stop',
+      (thread) => thread.stop('enough'),
+      { method: 'POST', url: '/threads/t1/stop', body: { reason: 'enough' } },
+      { seq: 8 },
+      8,
+    ],
+    [
+      'approve',
+      (thread) => thread.approve('call_1/call 7', { approved: true, input: { id: 2 } }),
+      {
+        method: 'POST',
+        url: '/threads/t1/approvals/call_1%2Fcall%207',
+        body: { approved: true, input: { id: 2 } },
+      },
+      { seq: 9 },
+      9,
+    ],
+    [
+      'read',
+      (thread) => thread.read({ after: 3, limit: 2 }),
+      { method: 'GET', url: '/threads/t1/events?after=3&limit=2', body: '' },
+      { entries: logOf(5).slice(3), head: 5 },
+      logOf(5).slice(3),
+    ],
+    ['state', (thread) => thread.state(), { method: 'GET', url: '/threads/t1' }, { id: 't1' }, { id: 't1' }],
+    [
+      'threads',
+      (_, desk) => desk.threads({ limit: 2, cursor: 'a=b&c', status: 'idle' }),
+      { method: 'GET', url: '/threads?limit=2&cursor=a%3Db%26c&status=idle' },
+      { threads: [], next: 'x' },
+      { threads: [], next: 'x' },
+    ],
+    ['delete', (thread) => thread.delete(), { method: 'DELETE', url: '/threads/t1' }, {}, true],
+    [
+      'fork',
+      async (thread) => (await thread.fork(4, { id: 'f1' })).id,
+      { method: 'POST', url: '/threads/t1/fork', body: { at: 4, id: 'f1' } },
+      { id: 'f1' },
+      'f1',
+    ],
+    [
+      'create',
+      async (_, desk) => (await desk.create({ id: 'c1', agent: 'desk', metadata: { a: 1 } })).id,
+      { method: 'POST', url: '/threads', body: { id: 'c1', agent: 'desk', metadata: { a: 1 } } },
+      { id: 'c1' },
+      'c1',
+    ],
+  ]
+
+  test.each(cases)('%s', async (_, work, request, answer, result) => {
+    await using server = await answering([200, answer])
+    const desk = client(`${server.url}/`, { token: 's3cret' })
+    expect(await work(desk.thread('t1'), desk)).toEqual(result)
+    expect(server.requests).toMatchObject([request])
+    expect(server.requests[0]?.headers).toMatchObject({
+      accept: 'application/json',
+      authorization: 'Bearer s3cret',
+    })
+  })
+
+  test('below a path, if the address has one', async () => {
+    await using server = await answering([200, {}])
+    await client(`${server.url}/desk/`).thread('t1').state()
+    expect(server.requests[0]?.url).toBe('/desk/threads/t1')
+  })
+
+  test('bytes in a message become base64', async () => {
+    await using server = await answering([202, { seq: 1 }])
+    const data = Uint8Array.from({ length: 20_000 }, (_, index) => index)
+    const image = { type: 'image', data, mediaType: 'image/png' } as const
+    await client(server.url)
+      .thread('t1')
+      .send({ role: 'user', content: [{ type: 'text', text: 'What is this?' }, image] })
+    const content = [
+      { type: 'text', text: 'What is this?' },
+      { ...image, data: Buffer.from(data).toString('base64') },
+    ]
+    expect(server.requests[0]?.body).toMatchObject({ message: { role: 'user', content } })
+  })
+})
+
+describe('a request that fails', () => {
+  test('gives the code and the words of the server, and is not sent again for nothing', async () => {
+    await using server = await answering([409, refused('conflict', 'it was declined already')])
+    const error = await failureOf(client(server.url).thread('t1').approve('c', { approved: true }))
+    expect(error).toMatchObject({
+      op: 'client.approve',
+      code: 'conflict',
+      message: 'it was declined already',
+      status: 409,
+    })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('of the inside of the server is told with its name, and may pass', async () => {
+    await using server = await answering([
+      500,
+      { error: { code: 'internal', message: 'something went wrong', id: 'e7' } },
+    ])
+    const error = await failureOf(
+      client(server.url, { retry: { attempts: 1 } })
+        .thread('t1')
+        .state(),
+    )
+    expect(error).toMatchObject({
+      code: 'internal',
+      message: 'something went wrong (error e7)',
+      retryable: true,
+    })
+  })
+
+  test.each([
+    [400, 'stream_error', false],
+    [401, 'auth', false],
+    [404, 'stream_error', true],
+    [413, 'invalid_input', false],
+    [429, 'rate_limit', true],
+    [500, 'stream_error', true],
+    [503, 'overloaded', true],
+    [504, 'timeout', true],
+  ])('with %d that is not ours has a code all the same', async (status, code, retryable) => {
+    await using server = await answering([status, '<html>'])
+    const error = await failureOf(
+      client(server.url, { retry: { attempts: 1 } })
+        .thread('t1')
+        .state(),
+    )
+    expect(error).toMatchObject({ code, status, retryable })
+    expect(error.message).toContain(`answered ${status}`)
+  })
+
+  test('is sent again, with the same key, until it gets through', async () => {
+    const answers: [number, unknown][] = [
+      [0, ''],
+      [503, refused('overloaded')],
+      [502, 'x'],
+      [202, { seq: 3 }],
+    ]
+    await using server = await answering(...answers)
+    const retried: string[] = []
+    const desk = client(server.url, { ...eager, onRetry: ({ code }) => retried.push(code) })
+    expect(await desk.thread('t1').send('Hello')).toBe(3)
+    const bodies = server.requests.map(({ body }) => body as { key: string })
+    expect(bodies).toHaveLength(4)
+    expect(new Set(bodies.map(({ key }) => key)).size).toBe(1)
+    expect(bodies[0]?.key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(retried).toEqual(['stream_error', 'overloaded', 'overloaded'])
+  })
+
+  test('is sent again when its answer was cut off in the middle', async () => {
+    await using server = await answering([202, { seq: 3 }])
+    let bytes = 0
+    for (let whole = false; !whole; bytes += 11) {
+      await using proxy = await cuttingProxy({
+        port: server.port,
+        bytes: (nth) => (nth === 0 ? bytes : undefined),
+      })
+      expect(await client(proxy.url, eager).thread('t1').send('Hello')).toBe(3)
+      whole = proxy.count === 1
+    }
+    expect(bytes).toBeGreaterThan(50)
+  })
+
+  test('is given up after so many attempts, or at once if the server asks for too much time', async () => {
+    await using busy = await answering([503, refused('overloaded')])
+    const retry = { attempts: 3, baseMs: 1, maxDelayMs: 2 }
+    expect((await failureOf(client(busy.url, { retry }).thread('t1').state())).code).toBe('overloaded')
+    expect(busy.requests).toHaveLength(3)
+
+    await using later = await answering([429, refused('rate_limit'), { 'retry-after': '3' }])
+    const error = await failureOf(client(later.url, { retry }).thread('t1').state())
+    expect(error).toMatchObject({ code: 'rate_limit', retryAfterMs: 3000 })
+    expect(later.requests).toHaveLength(1)
+  })
+
+  test('is given up when no answer comes in time', async () => {
+    await using server = await logServer({ answer: () => {} })
+    const desk = client(server.url, { timeoutMs: 30, retry: { attempts: 2, baseMs: 1 } })
+    expect(await failureOf(desk.thread('t1').state())).toMatchObject({ code: 'timeout' })
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('is not sent again if it might have been done, unless that does no harm', async () => {
+    await using lost = await answering([0, ''])
+    await failureOf(client(lost.url, eager).create({ id: 'mine' }))
+    await failureOf(client(lost.url, eager).thread('t1').fork(1, { id: 'mine' }))
+    expect(lost.requests).toHaveLength(2)
+
+    await using refusing = await answering([503, refused('overloaded')], [201, { id: 'mine' }])
+    expect((await client(refusing.url, eager).create({ id: 'mine' })).id).toBe('mine')
+    expect(refusing.requests).toHaveLength(2)
+  })
+
+  test('and was done all the same is known by the name that was made up for it', async () => {
+    await using server = await answering([0, ''], [409, refused('conflict')])
+    const desk = client(server.url, eager)
+    const thread = await desk.create({ agent: 'desk' })
+    const names = server.requests.map(({ body }) => (body as { id: string }).id)
+    expect(names).toEqual([thread.id, thread.id])
+    const fork = await desk.thread('t1').fork(2)
+    expect(fork.id).not.toBe(thread.id)
+  })
+
+  test('of a name that is taken is a conflict', async () => {
+    await using server = await answering([409, refused('conflict')])
+    expect((await failureOf(client(server.url).create({ id: 'mine' }))).code).toBe('conflict')
+  })
+
+  test('to delete what is not there is no failure', async () => {
+    await using server = await answering([404, refused('not_found')], [403, refused('auth')])
+    const thread = client(server.url).thread('t1')
+    expect(await thread.delete()).toBe(false)
+    expect((await failureOf(thread.delete())).code).toBe('auth')
+  })
+
+  test('with an answer that is no object of JSON says so', async () => {
+    await using server = await answering([200, 'hello'])
+    const error = await failureOf(
+      client(server.url, { retry: { attempts: 1 } })
+        .thread('t1')
+        .state(),
+    )
+    expect(error.message).toContain('is the address right?')
+  })
+})
+
+test('any fetch does, and any WebSocket', async () => {
+  const log = logOf(2)
+  await using server = await logServer({ log })
+  const seen: string[] = []
+  const desk = client(server.url, {
+    WebSocket: WsSocket,
+    fetch: (url) => {
+      seen.push(url)
+      return Promise.resolve(Response.json({ id: 't1' }))
+    },
+  })
+  expect(await take(desk.thread('t1').follow(), 2)).toEqual(log)
+  expect(await desk.thread('t1').state()).toEqual({ id: 't1' })
+  expect(seen).toEqual([`${server.url}/threads/t1`])
+})
+
+describe('misuse is refused, and says how to do it right', () => {
+  const desk = client('http://127.0.0.1:1')
+  const thread = desk.thread('t1')
+  const wrong = (options: object) => () => client('http://127.0.0.1:1', options as ClientOptions)
+
+  test.each([
+    ['an address', () => client('127.0.0.1'), 'must be like \'http://127.0.0.1:7070\', not "127.0.0.1"'],
+    ['a protocol', () => client('ftp://x'), 'must be like'],
+    ['a password in it', () => client('http://a:b@x'), 'must be like'],
+    [
+      'an option',
+      wrong({ transports: 'sse' }),
+      "the client option 'transports' does not exist: did you mean 'transport'?",
+    ],
+    ['a transport', wrong({ transport: 'http' }), "'transport' must be 'auto' or 'websocket' or 'sse'"],
+    ['a retry', wrong({ retry: { attempt: 1 } }), "did you mean 'attempts'?"],
+    ['a header', wrong({ headers: { a: 1 } }), "'headers' must be an object of strings"],
+    ['headers and a socket', wrong({ headers: { a: '1' }, transport: 'websocket' }), "pass a 'token'"],
+    ['an id', () => desk.thread('a/b'), 'the id of a thread must be 1 to 128 letters'],
+    ['an id that is a step', () => desk.thread('..'), 'the id of a thread must be'],
+    ['a signal', () => thread.follow({ signal: 1 as never }), "'signal' must be an AbortSignal"],
+    [
+      'an until',
+      () => thread.follow({ until: 'end' as never }),
+      "'until' must be 'idle' or the number of an input",
+    ],
+  ])('%s', (_, work, message) => {
+    expect(work).toThrow(message)
+  })
+
+  test.each([
+    ['a mode', () => thread.send('x', { mode: 'now' as never }), "'mode' must be 'queue' or"],
+    [
+      'a message',
+      () => thread.send({ role: 'assistant' } as never),
+      "a message is text or { role: 'user', content }",
+    ],
+    ['a decision', () => thread.approve('c', {} as never), "'approved' must be true or false"],
+    ['no decision', () => thread.approve('c', undefined as never), "'approved' must be true or false"],
+    ['a call', () => thread.approve('', { approved: true }), "'callId' must be text"],
+    ['a reason', () => thread.stop(' '), "'reason' must be text"],
+    ['a place to fork', () => thread.fork(-1), "'at' must be a whole number of at least 0, not -1"],
+    ['a limit', () => thread.read({ limit: 0 }), "'limit' must be a whole number of at least 1"],
+    ['a status', () => desk.threads({ status: 'open' as never }), "'status' must be"],
+    ['options', () => desk.create('desk' as never), 'create() takes an object of options, not a string'],
+  ])('%s, by a promise that rejects', async (_, work, message) => {
+    const error = await failureOf(work())
+    expect(error.code).toBe('invalid_input')
+    expect(error.message).toContain(message)
+  })
+})
+
+test('what the server says of threads has the types that it has there', () => {
+  expectTypeOf<room.ThreadInfo>().toEqualTypeOf<threads.ThreadInfo>()
+  expectTypeOf<room.ThreadView>().toEqualTypeOf<threads.ThreadView>()
+  expectTypeOf<room.ThreadPage>().toEqualTypeOf<threads.ThreadPage>()
+  expectTypeOf<room.SendOptions>().toEqualTypeOf<threads.SendOptions>()
+  expectTypeOf<room.FollowOptions>().toEqualTypeOf<threads.FollowOptions>()
+  expectTypeOf<room.Answer>().toEqualTypeOf<threads.Answer>()
+  expectTypeOf<threads.Thread>().toExtend<room.Followed>()
+})

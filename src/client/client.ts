@@ -1,0 +1,86 @@
+import { invalidInput, nameOf } from '../protocol/index.ts'
+import { http as httpTo } from './http.ts'
+import { makeThread } from './new-thread.ts'
+import type { ClientOptions, CreateOptions, ListOptions } from './options.ts'
+import { checkClientOptions, checkFor, threadId } from './options.ts'
+import { withDefaults } from './patience.ts'
+import type { RemoteThread } from './remote-thread.ts'
+import { remoteThread } from './remote-thread.ts'
+import { transport as transportTo } from './transport.ts'
+import type { ThreadPage } from './views.ts'
+
+/** The threads of one server. Nothing is open unless something is being followed, so there is nothing to close. */
+export interface Client {
+  /** A thread that is there; nothing is sent. */
+  thread(id: string): RemoteThread
+  create(options?: CreateOptions): Promise<RemoteThread>
+  /** Those that the server lets this client see, page by page. */
+  threads(options?: ListOptions): Promise<ThreadPage>
+}
+
+/** Threads of the server at `url`, which may be relative to the page. Throws `invalid_input` if it cannot be used. */
+export function client(url: string, options: ClientOptions = {}): Client {
+  checkClientOptions(options)
+  const {
+    token,
+    headers,
+    fetch = (...request) => globalThis.fetch(...request),
+    WebSocket = globalThis.WebSocket,
+    transport = headers ? 'sse' : 'auto',
+    retry = {},
+    timeoutMs = 30_000,
+    openMs = 10_000,
+    silenceMs = 45_000,
+    onRetry,
+  } = options
+  const base = baseOf(url)
+  const http = httpTo({
+    base,
+    token,
+    headers,
+    fetch,
+    retry: withDefaults(retry),
+    timeoutMs,
+    openMs,
+    onRetry,
+  })
+  const remote = {
+    http,
+    transport: transportTo({ base, http, WebSocket, transport, openMs, silenceMs }),
+    retry,
+    onRetry,
+  }
+
+  return {
+    thread(id) {
+      const problem = threadId(id)
+      if (problem) throw invalidInput('client.thread', `the id of a thread ${problem}`)
+      return remoteThread(id, remote)
+    },
+
+    async create(createOptions = {}) {
+      checkFor('create', createOptions)
+      const { id, ...body } = createOptions
+      return remoteThread(await makeThread(http, { op: 'client.create', path: '/threads', body, id }), remote)
+    },
+
+    async threads(listOptions = {}) {
+      checkFor('threads', listOptions)
+      const query = { ...listOptions }
+      return (await http.ask({
+        op: 'client.threads',
+        path: '/threads',
+        query,
+        repeatable: true,
+      })) as ThreadPage
+    },
+  }
+}
+
+function baseOf(url: string): string {
+  const page = globalThis.location?.href
+  const parsed = URL.canParse(url, page) ? new URL(url, page) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.search || parsed.hash)
+    throw invalidInput('client', `the address must be like 'http://127.0.0.1:7070', not ${nameOf(url)}`)
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '')
+}

@@ -1,0 +1,125 @@
+import type { Entry, InputUserMessage } from '../protocol/index.ts'
+import { invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
+import { endable } from './endable.ts'
+import { entries } from './follow.ts'
+import type { Http } from './http.ts'
+import { sayable } from './message.ts'
+import { makeThread, uuid } from './new-thread.ts'
+import type {
+  Answer,
+  ClientOptions,
+  FollowOptions,
+  ForkOptions,
+  ReadOptions,
+  SendOptions,
+} from './options.ts'
+import { checkFor } from './options.ts'
+import type { Transport } from './transport.ts'
+import type { ThreadView } from './views.ts'
+
+/**
+ * A conversation on a server. Misuse throws `invalid_input` and says how to do it right. Everything else rejects as the server
+ * answers (`not_found`, `auth`, `conflict`, `rate_limit`, …), or with `stream_error` or `timeout` when it cannot be reached.
+ */
+export interface RemoteThread {
+  readonly id: string
+  /** Says something. Resolves with its number when it is durable. Sent again when an answer is lost, it is still one input. */
+  send(message: string | InputUserMessage, options?: SendOptions): Promise<number>
+  /**
+   * Every entry after a number, each once and none left out, at the reader's pace. Comes back by itself from the last number
+   * when a connection is lost. Ends with the signal or the thread.
+   */
+  follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
+  read(options?: ReadOptions): Promise<readonly Entry[]>
+  state(): Promise<ThreadView>
+  /** Cancels the current run; what is queued is not answered by itself. Sent again when an answer is lost. */
+  stop(reason?: string): Promise<number>
+  /** Decides about a call that waits. The same decision twice is one; rejects with `conflict` if it was decided otherwise. */
+  approve(callId: string, answer: Answer): Promise<number>
+  /** A new thread with the log of this one up to a number. */
+  fork(at: number, options?: ForkOptions): Promise<RemoteThread>
+  /** With everything in it. False if it was not there. */
+  delete(): Promise<boolean>
+}
+
+export interface RemoteOptions extends Pick<ClientOptions, 'retry' | 'onRetry'> {
+  readonly http: Http
+  readonly transport: Transport
+}
+
+export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
+  const { http, transport, retry = {}, onRetry } = options
+  const path = `/threads/${id}`
+
+  const post = async (op: string, where: string, body: object) => {
+    // An input has its key and a decision its call; a run that was stopped is none the worse for another stop.
+    const answer = await http.ask({ op, method: 'POST', path: `${path}/${where}`, body, repeatable: true })
+    return (answer as { seq: number }).seq
+  }
+
+  return {
+    id,
+
+    async send(message, options = {}) {
+      const op = 'client.send'
+      checkFor('send', options)
+      const { mode, key = uuid() } = options
+      return post(op, 'messages', { message: sayable(message, op), mode, key })
+    },
+
+    follow(options = {}) {
+      const op = 'client.follow'
+      checkFor('follow', options)
+      const { after = 0, until } = options
+      const connect = transport(op, path, { until })
+      return endable(options.signal, (signal) => entries({ op, connect, after, signal, retry, onRetry }))
+    },
+
+    async read(options = {}) {
+      checkFor('read', options)
+      const { after = 0, limit } = options
+      const query = { after, limit }
+      const page = await http.ask({ op: 'client.read', path: `${path}/events`, query, repeatable: true })
+      return (page as { entries: readonly Entry[] }).entries
+    },
+
+    async state() {
+      return (await http.ask({ op: 'client.state', path, repeatable: true })) as ThreadView
+    },
+
+    async stop(reason) {
+      if (reason !== undefined) checkArgument('client.stop', 'reason', someText(reason))
+      return post('client.stop', 'stop', { reason })
+    },
+
+    async approve(callId, answer) {
+      const op = 'client.approve'
+      checkArgument(op, 'callId', someText(callId))
+      checkFor('approve', { ...answer, approved: answer?.approved ?? null })
+      return post(op, `approvals/${encodeURIComponent(callId)}`, answer)
+    },
+
+    async fork(at, forkOptions = {}) {
+      const op = 'client.fork'
+      checkArgument(op, 'at', wholeNumber(0)(at))
+      checkFor('fork', forkOptions)
+      const forkId = await makeThread(http, { op, path: `${path}/fork`, body: { at }, id: forkOptions.id })
+      return remoteThread(forkId, options)
+    },
+
+    async delete() {
+      const gone = http.ask({ op: 'client.delete', method: 'DELETE', path, repeatable: true })
+      return gone.then(
+        () => true,
+        (error: unknown) => {
+          if (isMillraceError(error) && error.code === 'not_found') return false
+          throw error
+        },
+      )
+    },
+  }
+}
+
+function checkArgument(op: string, name: string, problem: string | false | undefined) {
+  if (problem) throw invalidInput(op, `'${name}' ${problem}`)
+}

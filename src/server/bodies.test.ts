@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { served } from './server.test-kit.ts'
+
+async function refusal(response: Response) {
+  return { status: response.status, ...(await response.json()).error }
+}
+
+describe('a body', () => {
+  test('that is not JSON is refused, and told what is wrong', async () => {
+    const { ask } = served()
+    for (const [body, says] of [
+      ['{"id": "one"', 'JSON'],
+      ['{id: 1}', 'JSON'],
+      ['nonsense', 'JSON'],
+      ['[]', 'an array'],
+      ['"text"', 'a string'],
+      ['null', 'null'],
+      [`{"metadata":${'{"a":'.repeat(100)}1${'}'.repeat(101)}`, '100 deep'],
+      [`${'['.repeat(100_000)}`, '100 deep'],
+    ] as const)
+      expect(await refusal(await ask('POST', '/threads', { body })), body).toMatchObject({
+        status: 400,
+        code: 'invalid_input',
+        message: expect.stringContaining(says),
+      })
+  })
+
+  test('that is not UTF-8 is refused', async () => {
+    const { app } = served()
+    const request = new Request('http://localhost/threads', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]),
+    })
+    expect(await refusal(await app.fetch(request))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('UTF-8'),
+    })
+  })
+
+  test('must say that it is JSON', async () => {
+    const { ask } = served()
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'jsonish',
+      '',
+    ]) {
+      const response = await ask('POST', '/threads', { body: '{}', headers: { 'content-type': type } })
+      expect(await refusal(response), type).toMatchObject({ status: 415 })
+    }
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'APPLICATION/JSON',
+      'application/x+json',
+    ])
+      expect(
+        (await ask('POST', '/threads', { body: '{}', headers: { 'content-type': type } })).status,
+        type,
+      ).toBe(201)
+  })
+
+  test('with a field that does not exist is refused with the one that was meant', async () => {
+    const { ask } = served()
+    expect(await refusal(await ask('POST', '/threads', { body: { metdata: {} } }))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("did you mean 'metadata'?"),
+    })
+    expect((await ask('POST', '/threads', { body: '{"__proto__": {"id": "x"}}' })).status).toBe(400)
+    expect((await ask('POST', '/threads', { body: '{"constructor": 1}' })).status).toBe(400)
+  })
+
+  test('that is too large is refused, announced or not', async () => {
+    const { ask, app } = served(undefined, { limits: { bodyBytes: 100 } })
+    const body = { metadata: { long: 'x'.repeat(100) } }
+    expect(await refusal(await ask('POST', '/threads', { body }))).toMatchObject({
+      status: 413,
+      message: expect.stringContaining('100 bytes'),
+    })
+    let pulled = 0
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled++
+        controller.enqueue(new TextEncoder().encode('          '))
+      },
+    })
+    const request = new Request('http://localhost/threads', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: endless,
+      duplex: 'half',
+    } as RequestInit)
+    expect((await app.fetch(request)).status).toBe(413)
+    expect(pulled).toBeLessThan(30)
+  })
+})

@@ -1,0 +1,134 @@
+import type { Fields } from '../channels/index.ts'
+import { choiceField, eventHeaders, eventStream, numberField, publicError } from '../channels/index.ts'
+import type { JsonObject, MillraceError } from '../protocol/index.ts'
+import { wholeNumber } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
+import { refusal, reportOf } from './refusal.ts'
+import type { Call, Route } from './route.ts'
+import { ref } from './schemas.ts'
+import type { Streams } from './streams.ts'
+
+export interface EventAnswers {
+  /** An answer that goes on as the thread does. Takes a place among the open streams. */
+  stream(
+    call: Call,
+    thread: Thread,
+    from: { readonly after: number; readonly until?: number | 'idle' },
+  ): Response
+}
+
+export interface EventAnswersOptions {
+  readonly streams: Streams
+  readonly heartbeatMs: number
+  readonly stuckMs: number
+  readonly onError: (error: MillraceError) => void
+}
+
+export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAnswersOptions): EventAnswers {
+  return {
+    stream({ request, visitor, connection }, thread, { after, until }) {
+      // Only the head was asked for.
+      if (request.method === 'HEAD') return new Response(null, { headers: eventHeaders })
+      const stop = new AbortController()
+      const free = streams.open(visitor.user, () => stop.abort())
+      const feed = {
+        entries: thread.follow({ after, until, signal: stop.signal }),
+        signal: stop.signal,
+        ends: until !== undefined,
+        heartbeatMs,
+        stuckMs,
+        end() {
+          free()
+          stop.abort()
+        },
+        onError: (error: unknown) => publicError(error, (error, id) => onError(reportOf(error, id))),
+      }
+      if (!connection) return new Response(eventStream(feed), { headers: eventHeaders })
+      connection.takeFeed(feed)
+      return new Response(null, { headers: eventHeaders })
+    },
+  }
+}
+
+export const eventContent: Readonly<Record<string, JsonObject>> = {
+  'text/event-stream': {
+    type: 'string',
+    description: 'Frames `id: <seq>`, `data: <Entry>`. Comments are signs of life.',
+  },
+}
+
+/** `text/event-stream` is asked for by name; anything goes for those who do not say. */
+export function wantsEvents(request: Request): boolean {
+  return /\btext\/event-stream\b/i.test(request.headers.get('accept') ?? '')
+}
+
+function wantsJson(request: Request): boolean {
+  return !wantsEvents(request) && /\bapplication\/json\b/i.test(request.headers.get('accept') ?? '')
+}
+
+const cursor = numberField({ least: 0, description: 'What comes after this number; 0 if absent.' })
+
+const eventsQuery: Fields = {
+  after: cursor,
+  limit: numberField({
+    least: 1,
+    most: 1000,
+    description: 'About how many entries a page of JSON has at most.',
+  }),
+  until: {
+    schema: {
+      description: 'Ends when nothing is under way any more, or when the input of that number is dealt with.',
+      anyOf: [{ const: 'idle' }, { type: 'integer', minimum: 1 }],
+    },
+    problem: (value) =>
+      value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
+  },
+}
+
+export const socketQuery: Fields = { after: cursor, stream: choiceField('true', 'false') }
+
+export function eventRoutes(events: EventAnswers): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/threads/:id/events',
+      name: 'followEvents',
+      summary: 'What happens in a conversation, from any number on, as it happens',
+      query: eventsQuery,
+      headers: { 'last-event-id': cursor },
+      answers: {
+        200: {
+          description: 'The events; a page of them for those who accept only application/json',
+          content: { ...eventContent, 'application/json': ref('EntryPage') },
+        },
+      },
+      async handle(call) {
+        const { thread, info } = await call.visitor.reach(call.params.id as string)
+        const { limit, until } = call.query as { limit?: number; until?: number | 'idle' }
+        // A browser that comes back knows better than the address it once was given.
+        const after = Number(call.headers['last-event-id'] ?? call.query.after ?? 0)
+        checkCursor(after, info.head)
+        if (!wantsJson(call.request))
+          return events.stream(call, thread, { after, ...(until !== undefined && { until }) })
+        const entries = await thread.read({ after, limit })
+        return Response.json({ entries, head: Math.max(info.head, entries.at(-1)?.seq ?? 0) })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/threads/:id/socket',
+      name: 'openSocket',
+      summary: 'The same over a WebSocket, both ways',
+      query: socketQuery,
+      answers: { 101: { description: 'Frames of JSON from here on' } },
+      handle() {
+        throw refusal(426, 'invalid_input', 'this address speaks WebSocket: ask for an upgrade')
+      },
+    },
+  ]
+}
+
+/** A number that is not there yet belongs to another log: one that was deleted, or of another server. */
+export function checkCursor(after: number, head: number) {
+  if (after > head) throw refusal(400, 'invalid_input', `after is ${after}, but the log ends at ${head}`)
+}

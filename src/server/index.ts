@@ -1,0 +1,6 @@
+export type { Listener } from './listen.ts'
+export type { ServedAppOptions } from './millrace.ts'
+export { millrace } from './millrace.ts'
+export type { Auth, Identity, Limits, ServerOptions } from './options.ts'
+export type { ListenOptions, ServedApp } from './serve.ts'
+export { serve } from './serve.ts'

@@ -1,0 +1,155 @@
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { socketClient, teller, until } from '../channels/channels.test-kit.ts'
+import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
+
+describe('what one user may ask for', () => {
+  test('is limited, each for themselves, and they are told when to come back', async () => {
+    const { ask } = served(teller(), { auth: byToken, limits: { requestsPerSecond: 1 } })
+    for (let turn = 0; turn < 4; turn++)
+      expect((await ask('GET', '/threads', { as: 'ann' })).status).toBe(200)
+    const refused = await ask('GET', '/threads', { as: 'ann' })
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit' } })
+    expect(Number(refused.headers.get('retry-after'))).toBe(1)
+    expect((await ask('GET', '/threads', { as: 'bob' })).status).toBe(200)
+    expect((await ask('GET', '/healthz')).status).toBe(200)
+  })
+
+  test('counts what comes over a socket too, and that is refused without closing it', async () => {
+    const { ask, app } = served(teller(), { auth: byToken, limits: { requestsPerSecond: 1 } })
+    const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+    const { url } = await app.listen()
+    const headers = { authorization: 'Bearer ann' }
+    const client = await socketClient(`${url}/threads/${id}/socket`, { headers })
+    for (let turn = 1; turn <= 4; turn++) client.send({ type: 'stop', id: turn })
+    expect(await client.frame('error')).toMatchObject({ id: 3, code: 'rate_limit' })
+    expect(client.frames.filter(({ type }) => type === 'ack')).toHaveLength(2)
+    expect(await refusedUpgrade(`${url}/threads/${id}/socket`, { headers })).toMatchObject({ status: 429 })
+    client.send({ type: 'ping' })
+    await client.frame('pong')
+  })
+
+  test('is not limited where nobody is asked who they are', async () => {
+    const { ask } = served(teller(), { limits: { requestsPerSecond: 1 } })
+    for (let turn = 0; turn < 20; turn++) expect((await ask('GET', '/threads')).status).toBe(200)
+  })
+
+  test('as streams is limited too, until one of them is closed', async () => {
+    const { ask, app } = served(teller(), { auth: byToken, limits: { streamsPerUser: 2 } })
+    const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+    const { url } = await app.listen()
+    const headers = { authorization: 'Bearer ann' }
+    const one = await ask('GET', `/threads/${id}/events`, { as: 'ann' })
+    const two = await socketClient(`${url}/threads/${id}/socket`, { headers })
+    expect((await ask('GET', `/threads/${id}/events`, { as: 'ann' })).status).toBe(429)
+    expect(await refusedUpgrade(`${url}/threads/${id}/socket`, { headers })).toMatchObject({ status: 429 })
+    const others = await ask('POST', '/threads', { as: 'bob' })
+    const bobs = await ask('GET', `/threads/${(await others.json()).id}/events`, { as: 'bob' })
+    expect(bobs.status).toBe(200)
+    await bobs.body?.cancel()
+    await one.body?.cancel()
+    const three = await ask('GET', `/threads/${id}/events`, { as: 'ann' })
+    expect(three.status).toBe(200)
+    two.ws.close()
+    await two.closed
+    await until(async () => {
+      const four = await ask('GET', `/threads/${id}/events`, { as: 'ann' })
+      await four.body?.cancel()
+      return four.status === 200
+    })
+    await three.body?.cancel()
+  })
+})
+
+describe('what the server takes', () => {
+  test('streams are limited in all', async () => {
+    const { ask, app } = served(teller(), { limits: { connections: 1 } })
+    await app.thread('one').create()
+    const one = await ask('GET', '/threads/one/events')
+    const two = await ask('GET', '/threads/one/events')
+    expect([two.status, two.headers.get('retry-after')]).toEqual([503, '5'])
+    await one.body?.cancel()
+    const three = await ask('GET', '/threads/one/events')
+    expect(three.status).toBe(200)
+    await three.body?.cancel()
+  })
+
+  test('connections are limited', async () => {
+    const { app } = served(teller(), { limits: { connections: 2 } })
+    const { port } = await app.listen()
+    const open = () =>
+      new Promise<boolean>((resolve) => {
+        const socket = connect(port, '127.0.0.1')
+        onTestFinished(() => void socket.destroy())
+        socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
+        socket.once('data', () => resolve(true))
+        socket.once('error', () => resolve(false))
+        socket.once('close', () => resolve(false))
+      })
+    expect([await open(), await open(), await open()]).toEqual([true, true, false])
+  })
+
+  test('headers that are too large are refused', async () => {
+    const { app } = served(teller(), { limits: { headerBytes: 2048 } })
+    const { url } = await app.listen()
+    expect((await fetch(`${url}/healthz`, { headers: { 'x-long': 'x'.repeat(3000) } })).status).toBe(431)
+    expect((await fetch(`${url}/healthz`, { headers: { 'x-long': 'x'.repeat(1000) } })).status).toBe(200)
+  })
+
+  test('a body that is too large is refused while it comes, and the client gets to know', async () => {
+    const { app } = served(teller(), { limits: { bodyBytes: 1000 } })
+    const { url, port } = await app.listen()
+    const headers = { 'content-type': 'application/json' }
+    const post = (body: string) => fetch(`${url}/threads`, { method: 'POST', headers, body })
+    expect((await post(JSON.stringify({ metadata: { a: 'x'.repeat(2_000_000) } }))).status).toBe(413)
+    expect((await post('{}')).status).toBe(201)
+    // One that never ends and does not say how long it is.
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    socket.write(
+      'POST /threads HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    )
+    const chunks = setInterval(() => socket.write(`1000\r\n${' '.repeat(0x1000)}\r\n`), 1)
+    onTestFinished(() => clearInterval(chunks))
+    let answer = ''
+    socket.setEncoding('utf8')
+    socket.on('data', (data) => {
+      answer += data
+    })
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(answer).toMatch(/^HTTP\/1.1 413 /)
+    expect(answer).toContain('1000 bytes')
+  })
+
+  test('a frame that is too large closes the socket', async () => {
+    const { app } = served(teller(), { limits: { frameBytes: 1000 } })
+    await app.thread('one').create()
+    const { url } = await app.listen()
+    const client = await socketClient(`${url}/threads/one/socket`)
+    client.send({ type: 'send', message: 'x'.repeat(2000) })
+    expect(await client.closed).toMatchObject({ code: 1009 })
+    expect((await app.thread('one').info()).head).toBe(0)
+  })
+
+  test('a client that sends frames without end is sent away', async () => {
+    const { app } = served(teller(), { limits: { framesPerSecond: 5 } })
+    await app.thread('one').create()
+    const { url } = await app.listen()
+    for (const flood of [
+      (client: Awaited<ReturnType<typeof socketClient>>) => client.send('nonsense'),
+      (client: Awaited<ReturnType<typeof socketClient>>) => client.send({ type: 'ping' }),
+      (client: Awaited<ReturnType<typeof socketClient>>) => client.ws.ping(),
+    ]) {
+      const client = await socketClient(`${url}/threads/one/socket`)
+      for (let frame = 0; frame < 40; frame++) flood(client)
+      expect(await client.closed).toMatchObject({ code: 1008, reason: 'too many frames' })
+    }
+  })
+
+  test('what cannot be limited so is said when it is set', () => {
+    expect(() => served(teller(), { limits: { bodyBytes: 0 } })).toThrow(/limits.*bodyBytes/)
+    expect(() => served(teller(), { limits: { bodyByte: 10 } as never })).toThrow(/did you mean 'bodyBytes'/)
+  })
+})

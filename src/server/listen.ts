@@ -1,0 +1,115 @@
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { closeCodes } from '../channels/index.ts'
+import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
+import type { Handler } from './handler.ts'
+import { serveRequest } from './node-connection.ts'
+import type { Upgrade } from './upgrade.ts'
+
+export interface Listener {
+  /** `http://127.0.0.1:8080` */
+  readonly url: string
+  readonly port: number
+  /**
+   * Takes no more connections, ends the streams that run over it, lets requests be answered, and cuts off what is left after three
+   * seconds. May be called twice.
+   */
+  close(): Promise<void>
+}
+
+export interface NodeListenerOptions {
+  readonly port: number
+  readonly host: string
+  readonly headerBytes: number
+  readonly connections: number
+  readonly handle: Handler
+  readonly upgrade: Upgrade
+  /** Told when a connection could not be taken, for want of files perhaps. */
+  readonly onError: (error: MillraceError) => void
+}
+
+/** How long a client may take to send its headers, and all of its request. */
+const headersTimeout = 10_000
+const requestTimeout = 30_000
+/** How long what is open has to end, before it is cut off. */
+const endMs = 3000
+
+/** Serves over HTTP/1.1. Rejects if it cannot have the port. */
+export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
+  const { host, headerBytes, connections, handle, upgrade, onError } = options
+  /** Each with the number of requests that are under way over it. */
+  const sockets = new Map<Socket, number>()
+  const streams = new Set<() => void>()
+  let closing: Promise<void> | undefined
+  const server = createServer({
+    maxHeaderSize: headerBytes,
+    headersTimeout,
+    requestTimeout,
+    // Others (`h2c`) are offers, and are left alone.
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  server.maxConnections = connections
+  server.on('connection', (socket: Socket) => {
+    sockets.set(socket, 0)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('request', async (incoming, response) => {
+    count(incoming.socket, 1)
+    response.once('close', () => count(incoming.socket, -1))
+    await serveRequest(incoming, response, { handle, isClosing: () => closing !== undefined, track })
+  })
+  server.on('upgrade', async (incoming, socket, head) => {
+    count(socket as Socket, 1)
+    const channel = await upgrade(incoming, socket as Socket, head)
+    if (!channel) return
+    const untrack = track(() => channel.close(closeCodes.goingAway, 'going away'))
+    await channel.closed
+    untrack()
+  })
+
+  function count(socket: Socket, change: 1 | -1) {
+    const requests = sockets.get(socket)
+    if (requests === undefined) return
+    sockets.set(socket, requests + change)
+    if (closing && requests + change === 0) socket.destroySoon()
+  }
+
+  function track(end: () => void): () => void {
+    streams.add(end)
+    if (closing) end()
+    return () => streams.delete(end)
+  }
+
+  async function close() {
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const end of streams) end()
+    // Node itself leaves alone those that have not asked for anything yet.
+    for (const [socket, requests] of sockets) if (requests === 0) socket.destroy()
+    const cancelCut = systemClock.after(endMs, () => {
+      for (const socket of sockets.keys()) socket.destroy()
+    })
+    await closed
+    // The connection of a WebSocket is none of the server's own any more.
+    await Promise.all(
+      [...sockets.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+    )
+    cancelCut()
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, host, resolve)
+  })
+  server.on('error', (cause) =>
+    onError(new MillraceError({ op: 'server.listen', code: 'overloaded', message: messageOf(cause), cause })),
+  )
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}

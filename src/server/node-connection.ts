@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { EventFeed } from '../channels/index.ts'
+import { writeEvents } from '../channels/index.ts'
+import type { Handler } from './handler.ts'
+import { errorAnswer, refusal } from './refusal.ts'
+import { tooLarge } from './request-parts.ts'
+
+/** So long a client may go on with a body that nobody wants to read. */
+const leftoverMs = 500
+
+export interface ServeOptions {
+  readonly handle: Handler
+  /** No further request is wanted over this connection. */
+  readonly isClosing: () => boolean
+  /** Is told what ends a stream that begins; gives what to call when it has ended. */
+  readonly track: (end: () => void) => () => void
+}
+
+/** Answers one request of Node. Never rejects; the connection may be gone at any moment. */
+export async function serveRequest(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { handle, isClosing, track }: ServeOptions,
+): Promise<void> {
+  // A client that goes is an `error` of these two; `close` tells the same, to those who care.
+  incoming.on('error', () => {})
+  response.on('error', () => {})
+  let feed: EventFeed | undefined
+  const request = toRequest(incoming)
+  const answer = request
+    ? await handle(request, {
+        localAddress: incoming.socket.localAddress,
+        readBody: (most) => readBody(incoming, most),
+        takeFeed(taken) {
+          feed = taken
+        },
+      })
+    : noRequest()
+  response.statusCode = answer.status
+  for (const [name, value] of answer.headers) response.setHeader(name, value)
+  if (feed) {
+    const untrack = track(feed.end)
+    // A stream that ends with its connection needs no chunks around its events: they cost as much as the events.
+    response.removeHeader('transfer-encoding')
+    response.setHeader('connection', 'close')
+    await writeEvents(response, feed)
+    return untrack()
+  }
+  const body = answer.body ? Buffer.from(await answer.arrayBuffer()) : undefined
+  if (isClosing()) response.setHeader('connection', 'close')
+  if (!incoming.complete) cutLeftover(incoming)
+  response.end(body)
+}
+
+function noRequest(): Response {
+  return errorAnswer(refusal(400, 'invalid_input', 'this is no request that could be answered'), () => {})
+}
+
+/** A name or an address, with or without a port. Anything else would change what the address around it means. */
+const plainHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i
+
+/** Without the body, which is read through the connection. Undefined if it is none that could be asked of anybody. */
+export function toRequest(incoming: IncomingMessage, more: Record<string, string> = {}): Request | undefined {
+  const { method = 'GET', url = '/', headers } = incoming
+  // Only HTTP/1.0 does without, which no browser speaks.
+  const host = headers.host ?? 'localhost'
+  if (!plainHost.test(host)) return undefined
+  try {
+    // By joining: resolved against a base, `//elsewhere/` would be another host.
+    const address = url.startsWith('/') ? `http://${host}${url}` : url
+    return new Request(address, { method, headers: { ...(headers as Record<string, string>), ...more } })
+  } catch {
+    return undefined
+  }
+}
+
+function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (act: () => void) => {
+      incoming.off('data', take)
+      incoming.off('end', done)
+      incoming.off('close', gone)
+      act()
+    }
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size <= most) return
+      settle(() => reject(tooLarge(most)))
+    }
+    const done = () => settle(() => resolve(Buffer.concat(chunks)))
+    const gone = () => settle(() => reject(refusal(400, 'invalid_input', 'the body broke off')))
+    if (incoming.destroyed) return gone()
+    incoming.on('data', take)
+    incoming.on('end', done)
+    incoming.on('close', gone)
+  })
+}
+
+/** Lets what was not read of a request go by, so that the client gets to read the answer; but not for ever. */
+function cutLeftover(incoming: IncomingMessage) {
+  incoming.resume()
+  const timer = setTimeout(() => incoming.destroy(), leftoverMs)
+  incoming.once('close', () => clearTimeout(timer))
+  incoming.once('end', () => clearTimeout(timer))
+}

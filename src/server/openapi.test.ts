@@ -1,0 +1,188 @@
+import { Validator } from '@cfworker/json-schema'
+import { describe, expect, test } from 'vitest'
+import { asker, entriesOf } from '../channels/channels.test-kit.ts'
+import { millrace } from '../threads/index.ts'
+import { eventAnswers } from './event-answers.ts'
+import { allRoutes } from './routes.ts'
+import { served } from './server.test-kit.ts'
+import { openStreams } from './streams.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[]
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: object }> }
+  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: object }> }>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: object
+}
+
+async function described(given = served(asker())) {
+  const document = (await (await given.ask('GET', '/openapi.json')).json()) as Document
+  const schemaFor = (schema: object) =>
+    new Validator({ ...schema, components: document.components } as never, '2020-12')
+  return { ...given, document, schemaFor }
+}
+
+/** A path of the document with everything filled in that stands in braces. */
+function filledIn(path: string, { id, callId }: { id: string; callId: string }) {
+  return path.replace('{id}', id).replace('{callId}', encodeURIComponent(callId))
+}
+
+describe('openapi.json', () => {
+  test('has every route, and no other', async () => {
+    const { document } = await described()
+    const app = millrace({ agents: asker() })
+    const streams = openStreams({ most: 1, perUser: 1 })
+    const routes = allRoutes(app, eventAnswers({ streams, heartbeatMs: 1, stuckMs: 1, onError: () => {} }))
+    await app.close()
+    const written = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const there = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(written.sort()).toEqual(there.sort())
+    expect(document.openapi).toBe('3.1.0')
+    const names = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    )
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('every route that it describes is answered, and none that it does not', async () => {
+    const { ask, document } = await described()
+    await ask('POST', '/threads', { body: { id: 'one' } })
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        const { status, body } = await ask(method, filledIn(path, { id: 'none', callId: 'call_1' }))
+        await body?.cancel()
+        expect(status === 405, `${method} ${path}`).toBe(!(method.toLowerCase() in methods))
+      }
+    }
+  })
+
+  test('every answer is as it says', async () => {
+    const { ask, document, schemaFor } = await described()
+    const seen = new Set<string>()
+    const check = async (operationId: string, path: string, more: Parameters<typeof ask>[2] = {}) => {
+      const [template, method, operation] = Object.entries(document.paths)
+        .flatMap(([template, methods]) =>
+          Object.entries(methods).map(([method, operation]) => [template, method, operation] as const),
+        )
+        .find(([, , operation]) => operation.operationId === operationId) as [string, string, Operation]
+      expect(path.split('?')[0]?.split('/').length, template).toBe(template.split('/').length)
+      if (more.body !== undefined) {
+        const schema = operation.requestBody?.content['application/json']?.schema ?? {}
+        expect(schemaFor(schema).validate(more.body).valid, `${operationId}: the body`).toBe(true)
+      }
+      const response = await ask(method.toUpperCase(), path, more)
+      const answer = operation.responses[response.status] ?? operation.responses.default
+      const isListed = String(response.status) in operation.responses
+      expect(isListed || response.status >= 400, `${operationId}: ${response.status}`).toBe(true)
+      seen.add(`${operationId} ${isListed ? response.status : 'default'}`)
+      const type = response.headers.get('content-type')?.split(';')[0] ?? ''
+      if (!answer?.content) {
+        expect(await response.text()).toBe('')
+        return undefined
+      }
+      expect(Object.keys(answer.content), operationId).toContain(type)
+      if (type === 'text/event-stream') {
+        const entries = await entriesOf(response.body)
+        for (const entry of entries)
+          expect(schemaFor({ $ref: '#/components/schemas/Entry' }).validate(entry)).toMatchObject({
+            valid: true,
+          })
+        return entries
+      }
+      const value = await response.json()
+      const { valid, errors } = schemaFor(answer.content[type]?.schema ?? {}).validate(value)
+      expect(errors, operationId).toEqual([])
+      expect(valid).toBe(true)
+      return value
+    }
+
+    await check('createThread', '/threads', { body: { id: 'one', agent: 'asker', metadata: { a: 1 } } })
+    await check('createThread', '/threads', { body: { id: 'one' } })
+    await check('sendMessage', '/threads/one/messages', {
+      body: { message: 'Cut it.', mode: 'queue', key: 'k' },
+    })
+    const events = { headers: { accept: 'text/event-stream' } }
+    await check('followEvents', '/threads/one/events?until=idle', events)
+    const waiting = await check('getThread', '/threads/one')
+    const { callId } = waiting.approvals[0]
+    const approval = `/threads/one/approvals/${encodeURIComponent(callId)}`
+    await check('answerApproval', approval, {
+      body: { approved: true, reason: 'why not', input: { where: 'x' } },
+    })
+    await check('answerApproval', approval, { body: { approved: false } })
+    await check('followEvents', '/threads/one/events?until=idle', events)
+    await check('followEvents', '/threads/one/events?after=2', { headers: { accept: 'application/json' } })
+    await check('followEvents', '/threads/none/events')
+    await check('sendMessage', '/threads/one/messages', { body: { message: 'Again.' }, ...events })
+    const message = { role: 'user', content: [{ type: 'text', text: 'More.' }] }
+    await check('sendMessage', '/threads/one/messages', { body: { message, mode: 'interrupt' } })
+    await check('sendMessage', '/threads/none/messages', { body: { message } })
+    await check('stopThread', '/threads/one/stop', { body: { reason: 'enough' } })
+    await check('stopThread', '/threads/none/stop', { body: {} })
+    await check('getThread', '/threads/one')
+    await check('getThread', '/threads/none')
+    await check('forkThread', '/threads/one/fork', { body: { at: 3, id: 'two' } })
+    await check('forkThread', '/threads/none/fork', { body: { at: 3 } })
+    await check('getThread', '/threads/two')
+    await check('listThreads', '/threads?limit=1&status=idle')
+    await check('listThreads', '/threads?limit=0')
+    await check('openSocket', '/threads/one/socket')
+    await check('deleteThread', '/threads/two')
+    await check('deleteThread', '/threads/two')
+    await check('health', '/healthz')
+    await check('openapi', '/openapi.json')
+
+    const promised = Object.values(document.paths)
+      .flatMap(Object.values<Operation>)
+      .flatMap(({ operationId, responses }) =>
+        Object.keys(responses).map((status) => `${operationId} ${status}`),
+      )
+      // An upgrade is no answer to a fetch, and these two cannot be asked for wrongly.
+      .filter((one) => !['openSocket 101', 'health default', 'openapi default'].includes(one))
+    expect([...seen].sort()).toEqual(promised.sort())
+  })
+
+  test('what a body may not hold is refused as it says', async () => {
+    const { ask, document, schemaFor } = await described()
+    await ask('POST', '/threads', { body: { id: 'one' } })
+    const bodies: unknown[] = [
+      {},
+      [],
+      'text',
+      { id: 'a b' },
+      { id: 7 },
+      { agent: '' },
+      { metadata: [] },
+      { message: '' },
+      { message: 'x', mode: 'loud' },
+      { message: 'x', key: '' },
+      { message: 'x', key: 'k'.repeat(257) },
+      { message: null },
+      { approved: 'yes' },
+      { approved: true, input: 'x' },
+      { reason: 7 },
+      { at: -1 },
+      { at: 1.5 },
+      { at: 0, id: '..' },
+      { surprise: true },
+    ]
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const schema = methods.post?.requestBody?.content['application/json']?.schema
+      if (!schema) continue
+      for (const body of bodies) {
+        const { status } = await ask('POST', filledIn(path, { id: 'one', callId: 'call_1' }), {
+          body: JSON.stringify(body),
+        })
+        const { valid } = schemaFor(schema).validate(body)
+        if (!valid) expect(status, `${path} ${JSON.stringify(body)}`).toBe(400)
+      }
+    }
+  })
+})

@@ -1,0 +1,132 @@
+import type { MillraceError, OptionTable } from '../protocol/index.ts'
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  duration,
+  invalidInput,
+  isObject,
+  kindOf,
+  wholeNumber,
+} from '../protocol/index.ts'
+import type { ThreadInfo } from '../threads/index.ts'
+
+/** Who is asking. */
+export interface Identity {
+  /** Threads are made in this name, and limits are counted by it. */
+  readonly user: string
+  /** Which threads it may see and use; those of the same `user` if absent. */
+  readonly sees?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
+}
+
+/** Tells who sent a request, by its headers or its address; nobody is refused with 401. The body is not there to be read. */
+export type Auth = (request: Request) => Identity | null | undefined | Promise<Identity | null | undefined>
+
+export interface Limits {
+  /** The largest body of a request. */
+  readonly bodyBytes: number
+  /** All headers of a request taken together. */
+  readonly headerBytes: number
+  /** The largest frame of a socket's client. */
+  readonly frameBytes: number
+  /** How many frames a client may send a second, and four times that at once. */
+  readonly framesPerSecond: number
+  /** How many connections may be open, and how many streams over them. */
+  readonly connections: number
+  /** How many streams one user may have open. */
+  readonly streamsPerUser: number
+  /** What one user may ask for in a second, and four times that at once. */
+  readonly requestsPerSecond: number
+}
+
+export interface ServerOptions {
+  /** Without it everything is visible to everybody, so it listens on loopback only. `false` says that this is meant. */
+  readonly auth?: Auth | false | undefined
+  /** Names that it goes by, beside those of loopback and the address it was reached at: `['chat.example.org']`. */
+  readonly hosts?: readonly string[] | undefined
+  /** Pages of these origins may use it from a browser: `['https://app.example.org']`. */
+  readonly origins?: readonly string[] | undefined
+  readonly limits?: Partial<Limits> | undefined
+  /** How often a quiet connection is given a sign of life. */
+  readonly heartbeatMs?: number | undefined
+  /** So long a client may take nothing before it is dropped. */
+  readonly stuckMs?: number | undefined
+  /** Told of what goes wrong inside while clients are told only that it did. On stderr if absent. */
+  readonly onError?: ((error: MillraceError) => void) | undefined
+}
+
+/** With everything filled in. */
+export interface ServerSettings {
+  readonly auth: Auth | false | undefined
+  readonly hosts: readonly string[]
+  readonly origins: readonly string[]
+  readonly limits: Limits
+  readonly heartbeatMs: number
+  readonly stuckMs: number
+  readonly onError: (error: MillraceError) => void
+}
+
+const defaultLimits: Limits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  frameBytes: 1024 * 1024,
+  framesPerSecond: 50,
+  connections: 10_000,
+  streamsPerUser: 100,
+  requestsPerSecond: 50,
+}
+
+const list = (what: string, isOne: (value: string) => boolean) => (value: unknown) =>
+  !(Array.isArray(value) && value.every((one) => typeof one === 'string' && isOne(one))) &&
+  `must be a list of ${what}`
+
+export const serverTable: OptionTable<ServerOptions> = {
+  auth: (value) => value !== false && aFunction(value),
+  hosts: list("names without port, such as 'chat.example.org'", (name) => /^[^\s/:@]+$/.test(name)),
+  origins: list(
+    "origins, such as 'https://app.example.org'",
+    (origin) => URL.canParse(origin) && new URL(origin).origin === origin,
+  ),
+  limits: anObject,
+  heartbeatMs: duration,
+  stuckMs: duration,
+  onError: aFunction,
+}
+
+const limitsTable = Object.fromEntries(
+  Object.keys(defaultLimits).map((name) => [name, wholeNumber(1)]),
+) as OptionTable<Limits>
+
+/** Throws `invalid_input` naming the option. */
+export function readServerOptions(options: ServerOptions, op: string): ServerSettings {
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `${op}() takes an object of options, not ${kindOf(options)}`)
+  checkOptions(options, serverTable, { op, what: 'the option' })
+  const { auth, hosts = [], origins = [], limits = {}, heartbeatMs = 15_000, stuckMs = 30_000 } = options
+  checkOptions(limits, limitsTable, { op, what: 'the option limits.' })
+  return {
+    auth,
+    hosts,
+    origins,
+    limits: { ...defaultLimits, ...limits },
+    heartbeatMs,
+    stuckMs,
+    onError: options.onError ? neverThrowing(options.onError) : tellStderr,
+  }
+}
+
+/** A hook that fails must not take an answer with it. */
+function neverThrowing(hook: (error: MillraceError) => void) {
+  return (error: MillraceError) => {
+    try {
+      hook(error)
+    } catch {
+      tellStderr(error)
+    }
+  }
+}
+
+function tellStderr(error: MillraceError) {
+  // Without Node there is no stderr to write to.
+  globalThis.process?.stderr?.write(`millrace: ${error.op}: ${error.message}\n`)
+}

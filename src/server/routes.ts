@@ -1,0 +1,36 @@
+import type { App } from '../threads/index.ts'
+import type { EventAnswers } from './event-answers.ts'
+import { eventRoutes } from './event-answers.ts'
+import { openApi } from './openapi.ts'
+import type { Route } from './route.ts'
+import { json } from './route.ts'
+import { ref } from './schemas.ts'
+import { threadRoutes } from './thread-routes.ts'
+
+/** Everything that can be asked of the server. */
+export function allRoutes(app: App, events: EventAnswers): readonly Route[] {
+  const routes: Route[] = [
+    ...threadRoutes(app, events),
+    ...eventRoutes(events),
+    {
+      method: 'GET',
+      path: '/healthz',
+      name: 'health',
+      summary: 'Whether it works',
+      isPublic: true,
+      answers: { 200: json(ref('Health'), 'It does') },
+      handle: () => Response.json({ status: 'ok' }),
+    },
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      name: 'openapi',
+      summary: 'This document',
+      isPublic: true,
+      answers: { 200: json({ type: 'object' }, 'OpenAPI 3.1') },
+      handle: () => Response.json(document),
+    },
+  ]
+  const document = openApi(routes)
+  return routes
+}

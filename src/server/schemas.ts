@@ -1,0 +1,88 @@
+import type { JsonObject } from '../protocol/index.ts'
+
+// What the answers look like, for `openapi.json`. A test holds the answers against it.
+
+export function ref(name: keyof typeof schemas): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+const text: JsonObject = { type: 'string' }
+const count: JsonObject = { type: 'integer', minimum: 0 }
+const time: JsonObject = { type: 'integer', description: 'Milliseconds since 1970.' }
+const anyObject: JsonObject = { type: 'object' }
+const status: JsonObject = { type: 'string', enum: ['idle', 'queued', 'running', 'waiting'] }
+const outcome: JsonObject = {
+  type: 'string',
+  enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'cancelled', 'failed'],
+}
+
+function object(properties: JsonObject, optional: JsonObject = {}, more: JsonObject = {}): JsonObject {
+  return {
+    type: 'object',
+    properties: { ...properties, ...optional },
+    required: Object.keys(properties),
+    additionalProperties: false,
+    ...more,
+  }
+}
+
+function listOf(items: JsonObject): JsonObject {
+  return { type: 'array', items }
+}
+
+const threadInfo = object(
+  { id: text, agent: text, createdAt: time, updatedAt: time, head: count, status },
+  { user: text, metadata: anyObject, forkedFrom: object({ id: text, seq: count }) },
+)
+
+const userMessage = object({
+  role: { const: 'user' },
+  content: { anyOf: [text, listOf({ type: 'object', properties: { type: text }, required: ['type'] })] },
+})
+
+const error = object({ error: object({ code: text, message: text }, { id: text }) })
+
+const view: JsonObject = {
+  ...threadInfo,
+  properties: {
+    ...(threadInfo.properties as JsonObject),
+    messages: listOf({
+      type: 'object',
+      properties: { role: { enum: ['system', 'user', 'assistant', 'tool'] } },
+      required: ['role', 'content'],
+    }),
+    approvals: listOf({ type: 'object', required: ['type', 'callId', 'name', 'input'] }),
+    queued: listOf(object({ seq: count, mode: { enum: ['queue', 'steer', 'interrupt'] } })),
+    usage: { type: 'object', additionalProperties: { type: 'number' } },
+    run: object({ id: text, rounds: count }, { outcome, error: anyObject }),
+  },
+  required: [...(threadInfo.required as string[]), 'messages', 'approvals', 'queued', 'usage'],
+}
+
+const entry = object(
+  {
+    seq: { type: 'integer', minimum: 1 },
+    at: { type: 'number', description: 'Milliseconds since 1970.' },
+    event: { type: 'object', properties: { type: text }, required: ['type'] },
+  },
+  {
+    from: { type: 'integer', minimum: 1, description: 'Where deltas were joined: the number of the first.' },
+  },
+)
+
+export const schemas = {
+  Error: error,
+  ThreadInfo: threadInfo,
+  ThreadView: view,
+  ThreadPage: object(
+    { threads: listOf({ $ref: '#/components/schemas/ThreadInfo' }) },
+    { next: { type: 'string', description: 'The cursor of the next page.' } },
+  ),
+  UserMessage: userMessage,
+  Entry: entry,
+  EntryPage: object({ entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count }),
+  Written: object({
+    seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
+  }),
+  Health: object({ status: { const: 'ok' } }),
+} satisfies Record<string, JsonObject>

@@ -1,0 +1,253 @@
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import {
+  entriesOf,
+  muser,
+  socketClient,
+  sseFrames,
+  story,
+  teller,
+  until,
+  wordsOf,
+} from '../channels/channels.test-kit.ts'
+import { MillraceError } from '../protocol/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { memoryStore, millrace as openApp } from '../threads/index.ts'
+import { heldTool } from '../threads/threads.test-kit.ts'
+import { millrace, serve } from './index.ts'
+import { served } from './server.test-kit.ts'
+
+describe('millrace() with a server', () => {
+  test('is the app itself, and answers besides', async () => {
+    const app = millrace({ agents: { teller: teller() }, auth: () => ({ user: 'ann' }) })
+    onTestFinished(() => app.close())
+    expect(app.agents).toEqual(['teller'])
+    await app.thread('one', { user: 'ann' }).send('Tell me.')
+    const response = await app.fetch(new Request('http://localhost/threads/one/events?until=idle'))
+    expect(wordsOf(await entriesOf(response.body))).toBe(story)
+  })
+
+  test('an option that is misspelt or wrong is refused by name, whoever takes it', () => {
+    const agents = teller()
+    for (const [options, says] of [
+      [{ agents, atuh: () => null }, "did you mean 'auth'"],
+      [{ agents, stoer: memoryStore() }, "did you mean 'store'"],
+      [{ agents, auth: true }, "'auth' must be a function"],
+      [{ agents, hosts: 'example.org' }, "'hosts' must be a list"],
+      [{ agents, hosts: ['https://example.org'] }, "'hosts' must be a list"],
+      [{ agents, origins: ['example.org'] }, "'origins' must be a list"],
+      [{ agents, origins: ['https://example.org/'] }, "'origins' must be a list"],
+      [{ agents, heartbeatMs: 0 }, "'heartbeatMs' must be"],
+      [{ agents, limits: { streams: 5 } }, 'limits'],
+      [{ agents, leaseMs: 'long' }, "'leaseMs' must be"],
+      [{}, "'agents'"],
+      [undefined, 'one object'],
+    ] as const)
+      expect(() => millrace(options as never), says).toThrow(says)
+  })
+})
+
+describe('listening', () => {
+  test('is on loopback unless told otherwise', async () => {
+    const { app } = served()
+    const { url, port } = await app.listen()
+    expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  })
+
+  test('elsewhere needs auth, or a word that none is meant', async () => {
+    const { app } = served()
+    for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.org'])
+      await expect(app.listen({ host })).rejects.toThrow(/auth: false/)
+    for (const auth of [false, () => null] as const) {
+      const { app } = served(teller(), { auth })
+      const { port } = await app.listen({ host: '0.0.0.0' })
+      expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+    }
+  })
+
+  test('a port that is taken, or none at all, is told to whoever asked for it', async () => {
+    const { app } = served()
+    const { port } = await app.listen()
+    await expect(app.listen({ port })).rejects.toThrow(/EADDRINUSE/)
+    await expect(app.listen({ port: 70_000 })).rejects.toThrow(/port/)
+    await expect(app.listen({ prot: 80 } as never)).rejects.toThrow(/did you mean 'port'/)
+  })
+
+  test('one of several can be closed by itself', async () => {
+    const { app } = served()
+    await app.thread('one').create()
+    const [one, two] = [await app.listen(), await app.listen()]
+    const client = await socketClient(`${one.url}/threads/one/socket`)
+    const other = await socketClient(`${two.url}/threads/one/socket`)
+    await one.close()
+    await one.close()
+    expect(await client.closed).toMatchObject({ code: 1001 })
+    await expect(fetch(`${one.url}/healthz`)).rejects.toThrow()
+    other.send({ type: 'ping' })
+    await other.frame('pong')
+  })
+})
+
+describe('closing', () => {
+  test('tells those who follow, and leaves no connection open', async () => {
+    const given = served(muser())
+    const { app } = given
+    const { url, port } = await app.listen()
+    const thread = app.thread('one')
+    await thread.send('Think.')
+    const events = await fetch(`${url}/threads/one/events`)
+    const untilIdle = await fetch(`${url}/threads/one/events?until=idle`)
+    const withoutPort = await app.fetch(new Request('http://localhost/threads/one/events'))
+    const client = await socketClient(`${url}/threads/one/socket?after=0`)
+    const silent = connect(port, '127.0.0.1')
+    const half = connect(port, '127.0.0.1')
+    half.write('GET /healthz HTTP/1.1\r\nhost: loc')
+    const gone = [silent, half].map((socket) => new Promise((resolve) => socket.on('close', resolve)))
+    for (const socket of [silent, half]) socket.on('error', () => {})
+    await fetch(`${url}/healthz`)
+    await client.frame('stream_chunk')
+    await app.close({ graceMs: 0 })
+    // Nobody is told that it is the end: it goes on elsewhere.
+    for (const response of [events, untilIdle, withoutPort])
+      expect((await Array.fromAsync(sseFrames(response.body))).some(({ event }) => event === 'end')).toBe(
+        false,
+      )
+    expect(await client.closed).toMatchObject({ code: 1001 })
+    await Promise.all(gone)
+    expect(given.followers()).toBe(0)
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+  })
+
+  test('tells them at once, and then waits for what runs', async () => {
+    const held = heldTool('hold')
+    const model = scriptedModel([[{ call: 'hold', input: {} }], 'Done.'])
+    const { app } = served(agent({ name: 'holder', model, tools: [held.tool] }))
+    const { url } = await app.listen()
+    const thread = app.thread('one')
+    await thread.send('Hold.')
+    await held.startedTimes(1)
+    const streams = [
+      await app.fetch(new Request('http://localhost/threads/one/events')),
+      await fetch(`${url}/threads/one/events`),
+    ].map(({ body }) => sseFrames(body))
+    const client = await socketClient(`${url}/threads/one/socket?after=0`)
+    await client.frame('tool_start')
+    // All of them are well under way.
+    for (const frames of streams) for (let frame = 0; frame < 3; frame++) await frames.next()
+    let isClosed = false
+    const closed = app.close({ graceMs: 60_000 }).then(() => {
+      isClosed = true
+    })
+    await Promise.all([...streams.map((frames) => Array.fromAsync(frames)), client.closed])
+    expect(isClosed).toBe(false)
+    held.runs[0]?.release()
+    await closed
+  })
+
+  test('answers what was asked before, and refuses what comes after', async () => {
+    let go: (() => void) | undefined
+    const given = served(teller(), {
+      auth: () =>
+        new Promise((resolve) => {
+          go = () => resolve({ user: 'ann' })
+        }),
+    })
+    const { url } = await given.app.listen()
+    const asked = fetch(`${url}/threads`)
+    await until(() => go !== undefined)
+    const closed = given.app.close({ graceMs: 0 })
+    go?.()
+    expect([200, 503]).toContain((await asked).status)
+    await closed
+    const after = await given.ask('GET', '/threads')
+    expect([after.status, after.headers.get('retry-after')]).toEqual([503, '1'])
+    await expect(given.app.listen()).rejects.toThrow(/closed/)
+    await given.app.close()
+  })
+
+  test('lets what runs be taken up by the next server, and its followers with it', async () => {
+    const store = memoryStore()
+    // A store that outlives an app.
+    const kept = { ...store, close: async () => {} }
+    const long = story.repeat(20)
+    const first = serve(openApp({ agents: teller(long, { paceMs: 2 }), store: kept, flushMs: 0 }))
+    const { url } = await first.listen()
+    const thread = first.thread('one')
+    await thread.send('Tell me.')
+    const seen = []
+    const response = await fetch(`${url}/threads/one/events`)
+    for await (const { id, data } of sseFrames(response.body)) {
+      if (id !== undefined) seen.push(JSON.parse(data ?? ''))
+      if (seen.length === 30) void first.close({ graceMs: 0 })
+    }
+    await first.close()
+    expect(seen.at(-1)?.event.type).not.toBe('run-end')
+    const second = serve(openApp({ agents: teller(long), store: kept, recoverMs: 10 }))
+    onTestFinished(() => second.close())
+    const rest = await second.fetch(
+      new Request('http://localhost/threads/one/events?until=1', {
+        headers: { 'last-event-id': String(seen.at(-1)?.seq) },
+      }),
+    )
+    seen.push(...(await entriesOf(rest.body)))
+    wordsOf(seen)
+    expect(seen.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'completed' })
+    const retract = seen.findLastIndex(({ event }) => event.type === 'round-retract')
+    const words = seen.slice(retract + 1).map(({ event }) => (event.type === 'text' ? event.text : ''))
+    expect(words.join('')).toBe(long)
+  })
+})
+
+describe('what goes wrong inside', () => {
+  test('is told to the owner, and to the client only that it did', async () => {
+    const errors: MillraceError[] = []
+    const store = memoryStore()
+    const broken = {
+      ...store,
+      list: () => Promise.reject(new TypeError('/secret/path is not a function')),
+    }
+    const app = serve(openApp({ agents: teller(), store: broken }), {
+      onError: (error) => errors.push(error),
+    })
+    onTestFinished(() => app.close())
+    const response = await app.fetch(new Request('http://localhost/threads'))
+    expect(response.status).toBe(500)
+    const { error } = await response.json()
+    expect(error).toEqual({ code: 'internal', message: 'something went wrong here', id: error.id })
+    expect(errors).toHaveLength(1)
+    expect(errors[0]?.message).toContain(error.id)
+    expect(errors[0]?.message).toContain('/secret/path')
+  })
+
+  test('is answered also when the owner does not want to hear of it', async () => {
+    const app = serve(
+      openApp({ agents: teller(), store: { ...memoryStore(), list: () => Promise.reject(new Error('no')) } }),
+      {
+        onError() {
+          throw new Error('leave me alone')
+        },
+      },
+    )
+    onTestFinished(() => app.close())
+    const { url } = await app.listen()
+    expect((await fetch(`${url}/threads`)).status).toBe(500)
+  })
+
+  test('a store that cannot be read is the same, and worth another try', async () => {
+    const errors: MillraceError[] = []
+    const failing = () =>
+      Promise.reject(
+        new MillraceError({ op: 'store', code: 'store_error', message: '/secret/path: disk full' }),
+      )
+    const app = serve(openApp({ agents: teller(), store: { ...memoryStore(), get: failing } }), {
+      onError: (error) => errors.push(error),
+    })
+    onTestFinished(() => app.close())
+    const response = await app.fetch(new Request('http://localhost/threads/one'))
+    expect(response.status).toBe(503)
+    expect(await response.text()).not.toContain('secret')
+    expect(errors[0]).toMatchObject({ code: 'store_error', message: expect.stringContaining('/secret/path') })
+  })
+})

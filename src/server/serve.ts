@@ -1,0 +1,97 @@
+import type { OptionTable } from '../protocol/index.ts'
+import { checkOptions, invalidInput, someText } from '../protocol/index.ts'
+import type { App } from '../threads/index.ts'
+import { eventAnswers } from './event-answers.ts'
+import { guard, isLoopback } from './guard.ts'
+import { httpHandler } from './handler.ts'
+import type { Listener } from './listen.ts'
+import type { ServerOptions } from './options.ts'
+import { readServerOptions } from './options.ts'
+import { allRoutes } from './routes.ts'
+import { openStreams } from './streams.ts'
+import { visitors } from './visitors.ts'
+
+export interface ListenOptions {
+  /** A free one if absent. */
+  readonly port?: number | undefined
+  /** `127.0.0.1` if absent. Another than loopback needs `auth`. */
+  readonly host?: string | undefined
+}
+
+/** An app that others can reach. */
+export interface ServedApp extends App {
+  /** Answers a request, in whatever has `Request` and `Response`. Never rejects. No WebSockets: those need `listen`. */
+  fetch(request: Request): Promise<Response>
+  /** Serves it from Node, WebSockets too. */
+  listen(options?: ListenOptions): Promise<Listener>
+  /**
+   * Takes nothing up any more, tells those who follow that it goes away, lets what runs come to a durable point within `graceMs`,
+   * then cuts off what is left.
+   */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+const listenTable: OptionTable<ListenOptions> = {
+  port: (value) =>
+    !(Number.isInteger(value) && Number(value) >= 0 && Number(value) < 65_536) &&
+    'must be a port, 0 to 65535',
+  host: someText,
+}
+
+/** Puts a server before an app. */
+export function serve(app: App, options: ServerOptions = {}): ServedApp {
+  const settings = readServerOptions(options, 'serve')
+  const { auth, limits, onError } = settings
+  const listeners = new Set<Promise<Listener>>()
+  let closing: Promise<void> | undefined
+  const shared = {
+    ...settings,
+    guard: guard(settings),
+    identify: visitors({ app, auth, requestsPerSecond: limits.requestsPerSecond }),
+    streams: openStreams({ most: limits.connections, perUser: limits.streamsPerUser }),
+    isClosing: () => closing !== undefined,
+  }
+  const routes = allRoutes(app, eventAnswers(shared))
+  const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
+
+  /** Only this needs Node, so only this loads what needs it. */
+  async function listen(port: number, host: string): Promise<Listener> {
+    const [{ listenOnNode }, { upgrades }] = await Promise.all([
+      import('./listen.ts'),
+      import('./upgrade.ts'),
+    ])
+    const { headerBytes, connections } = limits
+    return listenOnNode({ port, host, headerBytes, connections, handle, upgrade: upgrades(shared), onError })
+  }
+
+  async function close(options?: { readonly graceMs?: number | undefined }) {
+    const closed = [...listeners].map(async (listener) => (await listener).close())
+    shared.streams.endAll()
+    await app.close(options)
+    await Promise.allSettled(closed)
+  }
+
+  return {
+    ...app,
+    fetch: (request) => handle(request),
+    async listen(options = {}) {
+      const op = 'app.listen'
+      checkOptions(options, listenTable, { op, what: 'the option' })
+      const { port = 0, host = '127.0.0.1' } = options
+      if (closing) throw invalidInput(op, 'the app is closed')
+      if (auth === undefined && !isLoopback(host))
+        throw invalidInput(
+          op,
+          `without auth everybody who reaches '${host}' sees everything: give the app an auth, or auth: false if that is meant`,
+        )
+      const listening = listen(port, host)
+      listeners.add(listening)
+      listening.catch(() => listeners.delete(listening))
+      return listening
+    },
+    close(options) {
+      closing ??= close(options)
+      return closing
+    },
+  }
+}

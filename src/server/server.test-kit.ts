@@ -1,0 +1,115 @@
+import { onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import type { Agent } from '../agent/index.ts'
+import { teller } from '../channels/channels.test-kit.ts'
+import type { App, Thread } from '../threads/index.ts'
+import { millrace as openApp } from '../threads/index.ts'
+import type { ServedApp, ServerOptions } from './index.ts'
+import { serve } from './index.ts'
+
+export interface Served {
+  readonly app: ServedApp
+  /** Answers without a port. */
+  ask(method: string, path: string, more?: AskOptions): Promise<Response>
+  /** How many follow a thread through the server. */
+  followers(): number
+}
+
+interface AskOptions {
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly as?: string | undefined
+}
+
+/** An app with a server before it, closed when the test is over. */
+export function served(
+  agents: Agent | Record<string, Agent> = teller(),
+  options: ServerOptions = {},
+): Served {
+  const counted = countFollowers(openApp({ agents, flushMs: 0, onError: () => {} }))
+  const app = serve(counted.app, options)
+  onTestFinished(() => app.close({ graceMs: 0 }))
+  return {
+    app,
+    ask: (method, path, more) => app.fetch(requestFor(`http://localhost${path}`, method, more)),
+    followers: counted.followers,
+  }
+}
+
+function requestFor(url: string, method: string, { body, headers = {}, as }: AskOptions = {}): Request {
+  return new Request(url, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(as !== undefined && { authorization: `Bearer ${as}` }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+}
+
+/** Who bears a token is who it says. */
+export function byToken(request: Request) {
+  const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
+  return user === undefined ? null : { user }
+}
+
+/** Knows how many are following: begun, and neither ended nor left. */
+function countFollowers(app: App): { app: App; followers: () => number } {
+  let count = 0
+  const counting = (thread: Thread): Thread => ({
+    ...thread,
+    follow(options) {
+      const entries = thread.follow(options)
+      count++
+      let open = true
+      const left = () => {
+        if (open) count--
+        open = false
+      }
+      options?.signal?.addEventListener('abort', left)
+      return {
+        ...entries,
+        async next() {
+          const result = await entries.next()
+          if (result.done) left()
+          return result
+        },
+        async return() {
+          left()
+          return (await entries.return?.()) ?? { done: true, value: undefined }
+        },
+        [Symbol.asyncIterator]() {
+          return this
+        },
+      }
+    },
+  })
+  return {
+    app: { ...app, thread: (id, options) => counting(app.thread(id, options)) },
+    followers: () => count,
+  }
+}
+
+/** What a server says to a client that it does not let in. */
+export function refusedUpgrade(
+  url: string,
+  { headers, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},
+): Promise<{ status: number; body: string; headers: Record<string, unknown> }> {
+  return new Promise((resolve, reject) => {
+    const ws = new WebSocket(url.replace(/^http/, 'ws'), protocols, headers && { headers })
+    ws.on('open', () => {
+      ws.terminate()
+      reject(new Error('it was let in'))
+    })
+    ws.on('error', () => {})
+    ws.on('unexpected-response', (_, response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        body += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body, headers: response.headers }))
+    })
+  })
+}

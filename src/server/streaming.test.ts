@@ -1,0 +1,233 @@
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  entriesOf,
+  socketClient,
+  sseFrames,
+  story,
+  teller,
+  until,
+  wordsOf,
+} from '../channels/channels.test-kit.ts'
+import type { Entry } from '../protocol/index.ts'
+import type { ServerOptions } from './index.ts'
+import { served } from './server.test-kit.ts'
+
+/** A server whose thread `one` is telling its story, long and slowly enough to be interrupted many times. */
+async function telling({
+  times = 20,
+  paceMs = 2,
+  agents = teller(story.repeat(times), { paceMs }),
+  ...options
+} = {}) {
+  const given = served(agents, options)
+  const { url } = await given.app.listen()
+  const thread = given.app.thread('one')
+  await thread.create()
+  return { ...given, url, thread, whole: story.repeat(times) }
+}
+
+/** What is in the log, as nobody who was interrupted has seen it. */
+async function logOf(thread: Awaited<ReturnType<typeof telling>>['thread']): Promise<string> {
+  return wordsOf(await thread.read({ limit: 100_000 }))
+}
+
+const isOver = (entries: readonly Entry[]) => entries.at(-1)?.event.type === 'run-end'
+
+describe('server-sent events', () => {
+  test('arrive as they are written, each with its number', async () => {
+    const { url, thread, whole, followers } = await telling({ times: 2 })
+    const response = await fetch(`${url}/threads/one/events`)
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const entries: Entry[] = []
+    await thread.send('Tell me.')
+    for await (const { id, data, lines } of sseFrames(response.body)) {
+      expect(lines.join('\n')).not.toContain('\r')
+      if (id === undefined) continue
+      const entry = JSON.parse(data ?? '') as Entry
+      expect(id).toBe(String(entry.seq))
+      entries.push(entry)
+      if (isOver(entries)) break
+    }
+    expect(wordsOf(entries)).toBe(whole)
+    expect(entries.filter(({ event }) => event.type === 'text').length).toBeGreaterThan(5)
+    await until(() => followers() === 0)
+  })
+
+  test('a client that is cut off again and again and resumes with Last-Event-ID misses and repeats nothing', async () => {
+    const { url, thread, whole, followers } = await telling()
+    await thread.send('Tell me.')
+    const entries: Entry[] = []
+    let cuts = 0
+    while (!isOver(entries)) {
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(), 5 + ((cuts * 37) % 120))
+      const last = entries.at(-1)
+      try {
+        const response = await fetch(`${url}/threads/one/events?after=0`, {
+          headers: last ? { 'last-event-id': String(last.seq) } : {},
+          signal: stop.signal,
+        })
+        for await (const { id, data } of sseFrames(response.body)) {
+          if (id !== undefined) entries.push(JSON.parse(data ?? '') as Entry)
+          if (isOver(entries)) break
+        }
+      } catch {
+        cuts++
+      }
+      clearTimeout(timer)
+    }
+    expect(cuts).toBeGreaterThan(3)
+    expect(wordsOf(entries)).toBe(whole)
+    expect(await logOf(thread)).toBe(whole)
+    await until(() => followers() === 0)
+  })
+
+  test('a quiet stream gives signs of life', async () => {
+    const { url } = await telling({ heartbeatMs: 10 } as object)
+    const response = await fetch(`${url}/threads/one/events`)
+    let beats = 0
+    for await (const { lines } of sseFrames(response.body)) if (lines[0] === ': ' && ++beats === 3) break
+  })
+
+  test('a stream without a port gives them too, and ends when it is let go', async () => {
+    const { app, followers } = await telling({ heartbeatMs: 5 } as object)
+    const response = await app.fetch(new Request('http://localhost/threads/one/events'))
+    let beats = 0
+    for await (const { lines } of sseFrames(response.body)) if (lines[0] === ': ' && ++beats === 3) break
+    await until(() => followers() === 0)
+  })
+
+  test('a thread that is deleted ends those who follow it', async () => {
+    const { url, thread, followers } = await telling()
+    const response = await fetch(`${url}/threads/one/events`)
+    await until(() => followers() === 1)
+    await thread.delete()
+    const frames = await Array.fromAsync(sseFrames(response.body))
+    expect(frames.some(({ event }) => event === 'end')).toBe(false)
+    expect((await fetch(`${url}/threads/one/events`)).status).toBe(404)
+  })
+
+  test('one who is gone before the answer begins is not followed for', async () => {
+    let open: (() => void) | undefined
+    const given = served(teller(), {
+      auth: () =>
+        new Promise((resolve) => {
+          open = () => resolve({ user: 'ann' })
+        }),
+    })
+    const { url } = await given.app.listen()
+    await given.app.thread('one', { user: 'ann' }).create()
+    const request = httpRequest(`${url}/threads/one/events`)
+    request.on('error', () => {})
+    request.end()
+    await until(() => open !== undefined)
+    request.destroy()
+    // The server hears of it before it goes on.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    open?.()
+    await until(() => given.followers() === 0)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(given.followers()).toBe(0)
+  })
+})
+
+describe('a client that does not read', () => {
+  /** More than the kernel keeps for somebody who does not take it. */
+  const flood = 'x'.repeat(1024 * 1024)
+  const floods = 24
+
+  async function flooded(options: ServerOptions = {}) {
+    const given = served(teller(flood, { deltaChars: 64 * 1024 }), options)
+    const { url, port } = await given.app.listen()
+    const thread = given.app.thread('one')
+    for (let turn = 0; turn < floods; turn++) await thread.send(`Turn ${turn}`)
+    for await (const _ of thread.follow({ until: 'idle' }));
+    return { ...given, url, port, thread }
+  }
+
+  /** A connection over which nothing is ever read. */
+  async function stuckClient(port: number) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    socket.write('GET /threads/one/events HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await new Promise((resolve) => socket.once('connect', resolve))
+    return socket
+  }
+
+  test('delays nobody, and is dropped if it stays so', async () => {
+    const { port, url, followers } = await flooded({ stuckMs: 500 })
+    await stuckClient(port)
+    await until(() => followers() === 1)
+    const entries = await entriesOf((await fetch(`${url}/threads/one/events?until=idle`)).body)
+    expect(wordsOf(entries).length).toBe(floods * flood.length)
+    await until(() => followers() === 0)
+  })
+
+  test('over a socket is closed with a code that says so', async () => {
+    const { url, followers } = await flooded({ stuckMs: 500 })
+    const client = await socketClient(`${url}/threads/one/socket`)
+    await client.frame('ready')
+    client.ws.pause()
+    client.send({ type: 'resume', after: 0 })
+    await until(() => followers() === 1)
+    await until(() => followers() === 0)
+    client.ws.resume()
+    expect(await client.closed).toMatchObject({ code: 1013, reason: expect.stringContaining('too slow') })
+    // What it got before is as good as ever.
+    wordsOf(client.entries())
+  })
+})
+
+describe('many clients on one thread', () => {
+  test('each go at their own pace and have the same words in the end', async () => {
+    const { url, thread, whole, followers } = await telling({ times: 10, paceMs: 1 })
+    const paces = [0, 0, 1, 5, 10]
+    const bySse = paces.map(async (pace) => {
+      const response = await fetch(`${url}/threads/one/events`)
+      const entries: Entry[] = []
+      for await (const { id, data } of sseFrames(response.body)) {
+        if (id !== undefined) entries.push(JSON.parse(data ?? '') as Entry)
+        if (isOver(entries)) break
+        if (pace > 0) await new Promise((resolve) => setTimeout(resolve, pace))
+      }
+      return entries
+    })
+    const sockets = await Promise.all(paces.map(() => socketClient(`${url}/threads/one/socket?after=0`)))
+    const bySocket = sockets.map(async (client, index) => {
+      const pace = paces[index] ?? 0
+      while (!isOver(client.entries())) {
+        if (pace > 0) client.ws.pause()
+        await new Promise((resolve) => setTimeout(resolve, pace))
+        if (pace > 0) client.ws.resume()
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      return client.entries()
+    })
+    await until(() => followers() === 2 * paces.length)
+    await thread.send('Tell me.')
+    for (const entries of await Promise.all([...bySse, ...bySocket])) expect(wordsOf(entries)).toBe(whole)
+    for (const { ws } of sockets) ws.close()
+    await until(() => followers() === 0)
+  })
+
+  test('a socket that is cut off again and again misses and repeats nothing', async () => {
+    const { url, thread, whole, followers } = await telling()
+    await thread.send('Tell me.')
+    const entries: Entry[] = []
+    let cuts = 0
+    while (!isOver(entries)) {
+      const client = await socketClient(`${url}/threads/one/socket?after=${entries.at(-1)?.seq ?? 0}`)
+      const cutAt = performance.now() + 5 + ((cuts * 37) % 120)
+      await until(() => performance.now() > cutAt || isOver(client.entries()))
+      client.ws.terminate()
+      entries.push(...client.entries())
+      cuts++
+    }
+    expect(cuts).toBeGreaterThan(3)
+    expect(wordsOf(entries)).toBe(whole)
+    await until(() => followers() === 0)
+  })
+})

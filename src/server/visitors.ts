@@ -1,0 +1,133 @@
+import type { TokenBucket } from '../channels/index.ts'
+import { tokenBucket } from '../channels/index.ts'
+import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
+import type { App, Thread, ThreadInfo, ThreadsOptions } from '../threads/index.ts'
+import type { Auth, Identity } from './options.ts'
+import { noThread, refusal } from './refusal.ts'
+
+/** Somebody who may ask for things. What others own is not there for it. */
+export interface Visitor {
+  /** Undefined where nobody is asked who they are. */
+  readonly user: string | undefined
+  sees(thread: ThreadInfo): Promise<boolean>
+  /** A thread and what is known of it. Throws the same 404 if there is none and if it may not be seen. */
+  reach(threadId: string): Promise<{ readonly thread: Thread; readonly info: ThreadInfo }>
+  list(options: ThreadsOptions): ReturnType<App['threads']>
+  /** Throws 429 if it has asked for too much lately. */
+  pay(): void
+}
+
+/** Somebody who was not asked, and for whom there is nothing. */
+export const stranger: Visitor = {
+  user: undefined,
+  sees: async () => false,
+  async reach() {
+    throw noThread()
+  },
+  list: async () => ({ threads: [] }),
+  pay() {},
+}
+
+export interface VisitorsOptions {
+  readonly app: App
+  readonly auth: Auth | false | undefined
+  readonly requestsPerSecond: number
+}
+
+/** Ids as they can stand in an address: a dot alone would be taken for a folder. */
+export const threadIdPattern = '^(?!\\.{1,2}$)[A-Za-z0-9_.-]{1,128}$'
+const threadId = new RegExp(threadIdPattern)
+
+/** So many pages are looked through for threads that a visitor's `sees` lets it see, before it is told to ask for the next. */
+const mostPages = 20
+/** From so many on those who have been quiet are forgotten. */
+const manyUsers = 1000
+
+/** Finds out who sends requests. Gives a function that throws 401 for nobody. */
+export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
+  const buckets = new Map<string, TokenBucket>()
+
+  function pay(user: string) {
+    const bucket =
+      buckets.get(user) ?? tokenBucket({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
+    if (!buckets.has(user)) {
+      if (buckets.size >= manyUsers)
+        for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
+      buckets.set(user, bucket)
+    }
+    const retryAfterMs = bucket.take()
+    if (retryAfterMs > 0)
+      throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
+  }
+
+  function visitor(identity: Identity | undefined): Visitor {
+    const user = identity?.user
+    async function sees(thread: ThreadInfo) {
+      if (!identity) return true
+      if (!identity.sees) return thread.user === user
+      return (await inHook('sees', () => identity.sees?.(thread))) === true
+    }
+    return {
+      user,
+      sees,
+      async reach(id) {
+        if (!threadId.test(id)) throw noThread()
+        const thread = app.thread(id, { user })
+        const info = await thread.info().catch((error: unknown) => {
+          throw isMillraceError(error) && error.code === 'not_found' ? noThread() : error
+        })
+        if (!(await sees(info))) throw noThread()
+        return { thread, info }
+      },
+      list: (options) => (identity?.sees ? listSeen(app, options, sees) : app.threads({ ...options, user })),
+      pay() {
+        if (user !== undefined) pay(user)
+      },
+    }
+  }
+
+  const everybody = visitor(undefined)
+  return async (request: Request): Promise<Visitor> => {
+    if (!auth) return everybody
+    const identity = await inHook('auth', () => auth(bodiless(request)))
+    if (identity === null || identity === undefined) throw refusal(401, 'auth', 'this needs a valid sign-in')
+    if (!isObject(identity) || typeof identity.user !== 'string' || !identity.user)
+      throw hookFailed('auth', 'it must return { user } with a name that is not empty, or null')
+    return visitor(identity)
+  }
+}
+
+/** A page is filled by looking further, since what is not seen does not count. */
+async function listSeen(
+  app: App,
+  { limit = 50, cursor, ...options }: ThreadsOptions,
+  sees: (thread: ThreadInfo) => Promise<boolean>,
+) {
+  const threads: ThreadInfo[] = []
+  let next = cursor
+  for (let pages = 0; pages < mostPages && threads.length < limit; pages++) {
+    const page = await app.threads({ ...options, limit: limit - threads.length, cursor: next })
+    for (const thread of page.threads) if (await sees(thread)) threads.push(thread)
+    next = page.next
+    if (next === undefined) break
+  }
+  return { threads, ...(next !== undefined && { next }) }
+}
+
+/** The body is the route's to read. */
+function bodiless(request: Request): Request {
+  const { url, method, headers } = request
+  return request.body ? new Request(url, { method, headers }) : request
+}
+
+async function inHook<Value>(name: string, call: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await call()
+  } catch (error) {
+    throw hookFailed(name, messageOf(error), error)
+  }
+}
+
+function hookFailed(name: string, message: string, cause?: unknown): MillraceError {
+  return new MillraceError({ op: `server.${name}`, code: 'hook_failed', message, cause })
+}

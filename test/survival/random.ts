@@ -1,0 +1,34 @@
+/** Numbers that look random and come again with the same seed. */
+export interface Random {
+  /** From 0 up to, but not including, 1. */
+  (): number
+  /** A whole number of these bounds, both included. */
+  whole(least: number, most: number): number
+  pick<Item>(items: readonly Item[]): Item
+  /** True so often out of 1. */
+  chance(share: number): boolean
+}
+
+/** Mulberry32 over a hash of the seed (FNV-1a): short, and good enough to choose moments by. */
+export function random(seed: string): Random {
+  let state = 0x811c9dc5
+  for (let index = 0; index < seed.length; index++)
+    state = Math.imul(state ^ seed.charCodeAt(index), 0x01000193)
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const whole = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  return Object.assign(next, {
+    whole,
+    pick: <Item>(items: readonly Item[]) => items[whole(0, items.length - 1)] as Item,
+    chance: (share: number) => next() < share,
+  })
+}
+
+/** That of the environment, to see the same again; else a new one. */
+export function newSeed(): string {
+  return process.env.SURVIVAL_SEED ?? Math.random().toString(36).slice(2, 10)
+}

@@ -1,0 +1,33 @@
+import { flushCompileCache } from 'node:module'
+import { millrace } from '../../src/server/index.ts'
+import { sqliteStore } from '../../src/threads/sqlite.ts'
+import { deskAgents, dieIf } from './desk.ts'
+import type { ServerConfig } from './server-process.ts'
+
+// The process that is killed: a server over an SQLite file. Says its address on stdout when it can be reached.
+
+const { port, file, provider, deeds, ...options } = JSON.parse(process.argv[2] as string) as ServerConfig
+const store = sqliteStore(file)
+const most = 100_000
+const app = millrace({
+  agents: deskAgents({ provider, deeds }),
+  store,
+  context({ metadata }) {
+    dieIf(metadata, 'context')
+    return metadata
+  },
+  limits: { requestsPerSecond: most, streamsPerUser: most, framesPerSecond: most },
+  ...options,
+})
+const { url } = await app.listen({ port })
+// A process that is killed has no other chance to leave what it compiled to the next one.
+flushCompileCache()
+process.stdout.write(`${url}\n`)
+
+process.once('SIGTERM', async () => {
+  await app.close({ graceMs: 5000 })
+  await store.close()
+  process.exit(0)
+})
+// Whoever started it is gone.
+process.stdin.on('end', () => process.exit(1)).resume()

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { systemClock } from '../../src/protocol/index.ts'
+import type { ProviderSimulator } from '../../src/testing/index.ts'
+import { providerSimulator } from '../../src/testing/index.ts'
+import type { Deed } from './deeds.ts'
+import { readDeeds } from './deeds.ts'
+import type { Plot } from './plot.ts'
+import { sceneOf } from './plot.ts'
+import type { ServerConfig, ServerProcess } from './server-process.ts'
+import { fixedPort, startServer } from './server-process.ts'
+
+/** A place where a server runs, one process after the other, always at the same address. */
+export interface Post {
+  readonly url: string
+  /** The latest. */
+  readonly process: ServerProcess
+  start(): ServerProcess
+}
+
+/** A provider, a file with threads, a file with what the tools did, and servers over them. */
+export interface World {
+  readonly provider: ProviderSimulator
+  readonly posts: readonly Post[]
+  deeds(): Deed[]
+  /** What SQLite says of the file: `ok`. */
+  integrity(): unknown
+  /** What all processes said on stderr, for whoever looks into a failure. */
+  complaints(): string
+  /** Ends everything that is left, frozen or not. */
+  close(): Promise<void>
+}
+
+export interface WorldOptions extends Pick<ServerConfig, 'leaseMs' | 'recoverMs' | 'maxLosses'> {
+  readonly plot: Plot
+  /** How many servers share the file. */
+  readonly posts?: number
+  /** How long the provider takes over each piece of an answer, at most. */
+  readonly pieceMs?: number
+}
+
+export async function openWorld({
+  plot,
+  posts: count = 1,
+  pieceMs = 5,
+  ...app
+}: WorldOptions): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-survival-'))
+  const [file, deeds] = [join(folder, 'threads.db'), join(folder, 'deeds.jsonl')]
+  const clock = {
+    ...systemClock,
+    turn: () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * pieceMs)),
+  }
+  const provider = await providerSimulator((request) => plot(sceneOf(request)), {
+    clock,
+    deltaChars: [5, 9, 14],
+  })
+  const processes: ServerProcess[] = []
+
+  function post(port: number): Post {
+    const config = { port, file, deeds, provider: provider.url, ...app }
+    const start = () => {
+      const started = startServer(config, { compileCache: join(folder, 'compiled') })
+      processes.push(started)
+      return started
+    }
+    let process = start()
+    return {
+      url: `http://127.0.0.1:${port}`,
+      get process() {
+        return process
+      },
+      start() {
+        process = start()
+        return process
+      },
+    }
+  }
+
+  const posts: Post[] = []
+  for (let index = 0; index < count; index++) {
+    posts.push(post(await fixedPort()))
+    // The first one compiles for all.
+    await posts[index]?.process.ready
+  }
+
+  return {
+    provider,
+    posts,
+    deeds: () => readDeeds(deeds),
+    integrity() {
+      const database = new DatabaseSync(file)
+      try {
+        return database.prepare('PRAGMA integrity_check').get()?.integrity_check
+      } finally {
+        database.close()
+      }
+    },
+    complaints: () => processes.map(({ pid, stderr }) => stderr() && `${pid}: ${stderr()}`).join(''),
+    async close() {
+      await Promise.all(processes.map((one) => one.kill()))
+      await provider.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
