@@ -102,7 +102,7 @@ export {
   transcriptOf,
 } from './run-state.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
-export type { ThreadAction, ThreadState, WaitingInput } from './thread-state.ts'
+export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyEntry,
   approvalsOf,

@@ -190,7 +190,7 @@ function readAgents(given: AppOptions['agents'], op: string) {
   return agents
 }
 
-export function unknownAgent(name: string, names: readonly string[], op: string): MillraceError {
+function unknownAgent(name: string, names: readonly string[], op: string): MillraceError {
   const like = closest(name, names)
   const suggestion = like ? ` Did you mean '${like}'?` : ''
   return invalidInput(op, `there is no agent named '${name}' here.${suggestion} Agents: ${names.join(', ')}.`)
