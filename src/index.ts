@@ -32,6 +32,7 @@ export type {
 } from './models/index.ts'
 export { detectModel, fallback, fromGenerate } from './models/index.ts'
 export type {
+  Answer,
   ApprovalEvent,
   ApprovalRequestEvent,
   AssistantDraft,
@@ -46,6 +47,7 @@ export type {
   ErrorJson,
   FilePart,
   FinishReason,
+  FollowOptions,
   ImagePart,
   InputEvent,
   InputFilePart,
@@ -80,13 +82,19 @@ export type {
   RunEndEvent,
   RunEvent,
   RunStartEvent,
+  SendOptions,
   StopEvent,
   SummaryEvent,
   SystemMessage,
   TextEvent,
   TextPart,
   ThreadEvent,
+  ThreadInfo,
+  ThreadPage,
+  ThreadSnapshot,
   ThreadState,
+  ThreadStatus,
+  ThreadView,
   ToolCallEvent,
   ToolCallPart,
   ToolChoice,
@@ -123,25 +131,19 @@ export {
   writeTranscript,
 } from './protocol/index.ts'
 export type {
-  Answer,
   App,
   AppOptions,
   Batch,
   Following,
-  FollowOptions,
   Lease,
   ListOptions,
+  MemoryStoreOptions,
   NewThread,
   ReadOptions,
-  SendOptions,
   Thread,
-  ThreadInfo,
   ThreadOptions,
-  ThreadPage,
-  ThreadStatus,
   ThreadStore,
   ThreadsOptions,
-  ThreadView,
 } from './threads/index.ts'
 export { memoryStore, millrace } from './threads/index.ts'
 export type {

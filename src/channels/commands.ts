@@ -1,6 +1,6 @@
-import type { InputMode, InputUserMessage } from '../protocol/index.ts'
+import type { Answer, InputMode, InputUserMessage } from '../protocol/index.ts'
 import { isObject, kindOf } from '../protocol/index.ts'
-import type { Answer, Thread } from '../threads/index.ts'
+import type { Thread } from '../threads/index.ts'
 import type { Fields } from './fields.ts'
 import { choiceField, objectField, required, textField, yesNoField } from './fields.ts'
 

@@ -1,5 +1,5 @@
+import type { ThreadView } from '../protocol/index.ts'
 import { invalidInput, isObject, MillraceError } from '../protocol/index.ts'
-import type { ThreadView } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
 import type { Flags } from './flags.ts'
 import { jsonLine } from './json-lines.ts'

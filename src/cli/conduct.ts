@@ -1,5 +1,5 @@
-import type { ApprovalRequestEvent, Entry } from '../protocol/index.ts'
-import type { Answer, Thread } from '../threads/index.ts'
+import type { Answer, ApprovalRequestEvent, Entry } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
 import type { Answered } from './answer.ts'
 import { foldAnswer } from './answer.ts'
 import { inWords } from './duration.ts'

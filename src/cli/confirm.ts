@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline'
-import type { ApprovalRequestEvent } from '../protocol/index.ts'
-import type { Answer } from '../threads/index.ts'
+import type { Answer, ApprovalRequestEvent } from '../protocol/index.ts'
 import { cleanLine } from './terminal/index.ts'
 
 /** What is asked of a person, in a line. */

@@ -1,6 +1,5 @@
-import type { Message, ToolResultPart } from '../protocol/index.ts'
+import type { Message, ThreadView, ToolResultPart } from '../protocol/index.ts'
 import { textOf, toolCallsOf } from '../protocol/index.ts'
-import type { ThreadView } from '../threads/index.ts'
 import { cleanText } from './terminal/index.ts'
 
 /** A conversation for people, in the order in which it took place. */

@@ -1,5 +1,6 @@
+import type { ThreadInfo } from '../protocol/index.ts'
 import { invalidInput, textOf } from '../protocol/index.ts'
-import type { App, ThreadInfo } from '../threads/index.ts'
+import type { App } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
 import { exitCodes } from './exit-codes.ts'
 import { jsonLine } from './json-lines.ts'

@@ -1,10 +1,9 @@
-import type { Entry } from '../protocol/index.ts'
+import type { Entry, FollowOptions } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import type { Connection, Place } from './connection.ts'
 import { entryIn } from './connection.ts'
 import { broken, reasonOf, tooSlow } from './failures.ts'
 import type { Http } from './http.ts'
-import type { FollowOptions } from './options.ts'
 import { within } from './patience.ts'
 import { sseReader } from './sse.ts'
 

@@ -336,12 +336,6 @@ describe('misuse is refused, and says how to do it right', () => {
   })
 })
 
-test('what the server says of threads has the types that it has there', () => {
-  expectTypeOf<room.ThreadInfo>().toEqualTypeOf<threads.ThreadInfo>()
-  expectTypeOf<room.ThreadView>().toEqualTypeOf<threads.ThreadView>()
-  expectTypeOf<room.ThreadPage>().toEqualTypeOf<threads.ThreadPage>()
-  expectTypeOf<room.SendOptions>().toEqualTypeOf<threads.SendOptions>()
-  expectTypeOf<room.FollowOptions>().toEqualTypeOf<threads.FollowOptions>()
-  expectTypeOf<room.Answer>().toEqualTypeOf<threads.Answer>()
+test('a thread of an app can be watched like one of a server', () => {
   expectTypeOf<threads.Thread>().toExtend<room.Followed>()
 })

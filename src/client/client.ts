@@ -1,3 +1,4 @@
+import type { ThreadPage } from '../protocol/index.ts'
 import { invalidInput, nameOf } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
 import { makeThread } from './new-thread.ts'
@@ -7,7 +8,6 @@ import { withDefaults } from './patience.ts'
 import type { RemoteThread } from './remote-thread.ts'
 import { remoteThread } from './remote-thread.ts'
 import { transport as transportTo } from './transport.ts'
-import type { ThreadPage } from './views.ts'
 
 /** The threads of one server. Nothing is open unless something is being followed, so there is nothing to close. */
 export interface Client {

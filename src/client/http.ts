@@ -4,7 +4,7 @@ import type { ClientOptions, Fetch } from './options.ts'
 import type { Retry } from './patience.ts'
 import { delayAfter, within } from './patience.ts'
 
-export interface Call {
+interface Call {
   readonly op: string
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string

@@ -23,7 +23,7 @@ export interface Fault {
   readonly silent?: boolean
 }
 
-export interface StreamSeen {
+interface StreamSeen {
   readonly over: 'sse' | 'socket'
   readonly after: number
   readonly until: string | null
@@ -34,7 +34,7 @@ export interface StreamSeen {
   readonly heard: string[]
 }
 
-export interface RequestSeen {
+interface RequestSeen {
   readonly method: string | undefined
   readonly url: string | undefined
   readonly headers: IncomingMessage['headers']

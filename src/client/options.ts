@@ -1,4 +1,12 @@
-import type { InputMode, JsonObject, MillraceError, OptionTable } from '../protocol/index.ts'
+import type {
+  Answer,
+  FollowOptions,
+  JsonObject,
+  MillraceError,
+  OptionTable,
+  SendOptions,
+  ThreadStatus,
+} from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -13,7 +21,6 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import type { ThreadStatus } from './views.ts'
 
 /** `fetch`, or something that behaves like it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -62,39 +69,12 @@ export interface ClientOptions {
   readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
 }
 
-export interface SendOptions {
-  /** `queue` if absent. */
-  readonly mode?: InputMode | undefined
-  /** The sender's own name for this message: the same one twice is one input. */
-  readonly key?: string | undefined
-}
-
-export interface FollowOptions {
-  /** Begins after this number; 0, the beginning, if absent. */
-  readonly after?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  /**
-   * `idle` ends when nothing is under way and nothing waits but for a person; a number when the input of that number has been
-   * dealt with. Only the server can tell, and does so over SSE. Without it, following ends with the signal or the thread.
-   */
-  readonly until?: 'idle' | number | undefined
-}
-
 export type WatchOptions = Pick<FollowOptions, 'signal'>
 
 export interface ReadOptions {
   readonly after?: number | undefined
   /** About how many entries at most. */
   readonly limit?: number | undefined
-}
-
-/** A person's answer to an `approval-request`. */
-export interface Answer {
-  readonly approved: boolean
-  /** Told to the model when the call is declined. */
-  readonly reason?: string | undefined
-  /** Run the call with this instead. */
-  readonly input?: object | undefined
 }
 
 export interface CreateOptions {

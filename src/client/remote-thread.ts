@@ -1,21 +1,20 @@
-import type { Entry, InputUserMessage } from '../protocol/index.ts'
+import type {
+  Answer,
+  Entry,
+  FollowOptions,
+  InputUserMessage,
+  SendOptions,
+  ThreadView,
+} from '../protocol/index.ts'
 import { invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
 import { endable } from './endable.ts'
 import { entries } from './follow.ts'
 import type { Http } from './http.ts'
 import { sayable } from './message.ts'
 import { makeThread, uuid } from './new-thread.ts'
-import type {
-  Answer,
-  ClientOptions,
-  FollowOptions,
-  ForkOptions,
-  ReadOptions,
-  SendOptions,
-} from './options.ts'
+import type { ClientOptions, ForkOptions, ReadOptions } from './options.ts'
 import { checkFor } from './options.ts'
 import type { Transport } from './transport.ts'
-import type { ThreadView } from './views.ts'
 
 /**
  * A conversation on a server. Misuse throws `invalid_input` and says how to do it right. Everything else rejects as the server

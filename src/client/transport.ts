@@ -1,9 +1,10 @@
+import type { FollowOptions } from '../protocol/index.ts'
 import { bySocket } from './by-socket.ts'
 import { bySse } from './by-sse.ts'
 import type { Connect, Connection, Place } from './connection.ts'
 import { broken } from './failures.ts'
 import type { Http } from './http.ts'
-import type { ClientOptions, FollowOptions } from './options.ts'
+import type { ClientOptions } from './options.ts'
 
 export interface TransportOptions extends Pick<ClientOptions, 'WebSocket'> {
   readonly base: string

@@ -1,23 +1,8 @@
-import type { Entry, ThreadState } from '../protocol/index.ts'
-import {
-  applyEntry,
-  approvalsOf,
-  conversationOf,
-  emptyThread,
-  nextThreadAction,
-  systemClock,
-  usageOf,
-} from '../protocol/index.ts'
+import type { Entry, ThreadSnapshot } from '../protocol/index.ts'
+import { applyEntry, emptyThread, snapshotOf, systemClock } from '../protocol/index.ts'
 import { endable } from './endable.ts'
 import type { WatchOptions } from './options.ts'
 import { checkFor } from './options.ts'
-import type { ThreadView } from './views.ts'
-
-/** A thread as a user interface shows it. */
-export type ThreadSnapshot = Pick<
-  ThreadView,
-  'head' | 'status' | 'messages' | 'approvals' | 'queued' | 'usage' | 'run'
->
 
 /** Whatever has entries to follow: a thread of a client, or of an app. */
 export interface Followed {
@@ -57,31 +42,3 @@ async function* snapshots(
     await entries.return?.()
   }
 }
-
-function snapshotOf(state: ThreadState): ThreadSnapshot {
-  const { head, run, error, waiting } = state
-  return {
-    head,
-    status: statuses[nextThreadAction(state).type],
-    messages: conversationOf(state),
-    approvals: approvalsOf(state),
-    queued: waiting.map(({ seq, mode }) => ({ seq, mode })),
-    usage: usageOf(state),
-    ...(run && {
-      run: {
-        id: run.runId,
-        rounds: run.round,
-        ...(run.outcome && { outcome: run.outcome }),
-        ...(error && { error }),
-      },
-    }),
-  }
-}
-
-const statuses = {
-  idle: 'idle',
-  wait: 'waiting',
-  start: 'queued',
-  continue: 'running',
-  cancel: 'running',
-} as const

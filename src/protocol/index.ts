@@ -102,6 +102,7 @@ export {
   transcriptOf,
 } from './run-state.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export type { Answer, FollowOptions, SendOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyEntry,
@@ -114,5 +115,7 @@ export {
   nextThreadAction,
   usageOf,
 } from './thread-state.ts'
+export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView } from './thread-view.ts'
+export { snapshotOf } from './thread-view.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'

@@ -1,4 +1,4 @@
-import type { MillraceError, OptionTable } from '../protocol/index.ts'
+import type { MillraceError, OptionTable, ThreadInfo } from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -9,7 +9,6 @@ import {
   kindOf,
   wholeNumber,
 } from '../protocol/index.ts'
-import type { ThreadInfo } from '../threads/index.ts'
 
 /** Who is asking. */
 export interface Identity {

@@ -1,7 +1,8 @@
 import type { TokenBucket } from '../channels/index.ts'
 import { tokenBucket } from '../channels/index.ts'
+import type { ThreadInfo } from '../protocol/index.ts'
 import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
-import type { App, Thread, ThreadInfo, ThreadsOptions } from '../threads/index.ts'
+import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
 import type { Auth, Identity } from './options.ts'
 import { noThread, refusal } from './refusal.ts'
 

@@ -1,6 +1,13 @@
 import type { Agent } from '../agent/index.ts'
 import { threadDoorOf } from '../agent/index.ts'
-import type { JsonObject, MillraceError, OptionTable } from '../protocol/index.ts'
+import type {
+  JsonObject,
+  MillraceError,
+  OptionTable,
+  ThreadInfo,
+  ThreadPage,
+  ThreadStatus,
+} from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -18,7 +25,7 @@ import { hub } from './hub.ts'
 import { journal } from './journal.ts'
 import { memoryStore } from './memory.ts'
 import { openThread } from './open-thread.ts'
-import type { ThreadInfo, ThreadPage, ThreadStatus, ThreadStore } from './store.ts'
+import type { ThreadStore } from './store.ts'
 import type { Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 

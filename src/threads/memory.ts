@@ -1,8 +1,8 @@
-import type { Entry, OptionTable, ThreadEvent } from '../protocol/index.ts'
+import type { Entry, OptionTable, ThreadEvent, ThreadInfo } from '../protocol/index.ts'
 import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { logProblem, packEntries, readEntries } from './entries.ts'
-import type { Lease, ThreadInfo, ThreadStore } from './store.ts'
+import type { Lease, ThreadStore } from './store.ts'
 import { badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
 import { watchers } from './watchers.ts'
 

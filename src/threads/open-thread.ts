@@ -1,5 +1,14 @@
 import type { ThreadDoor } from '../agent/index.ts'
-import type { ApprovalEvent, Entry, OptionTable, ThreadState } from '../protocol/index.ts'
+import type {
+  Answer,
+  ApprovalEvent,
+  Entry,
+  FollowOptions,
+  OptionTable,
+  SendOptions,
+  ThreadInfo,
+  ThreadState,
+} from '../protocol/index.ts'
 import {
   anything,
   applyEntry,
@@ -12,16 +21,16 @@ import {
   kindOf,
   MillraceError,
   oneOf,
+  snapshotOf,
   someText,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Hub } from './hub.ts'
-import type { NewThread, ThreadInfo, ThreadStore } from './store.ts'
-import type { Answer, FollowOptions, ReadOptions, SendOptions, Thread } from './thread.ts'
+import type { NewThread, ThreadStore } from './store.ts'
+import type { ReadOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { followUntil } from './until.ts'
-import { viewOf } from './view.ts'
 
 /** What the threads of an app share. */
 export interface Shared {
@@ -180,7 +189,8 @@ export function openThread(made: NewThread, shared: Shared): Thread {
     async state() {
       const op = 'thread.state'
       const known = await info(op)
-      return viewOf(known, await fold())
+      // What the store says of it may be older or newer, so its head and status are the log's.
+      return { ...known, ...snapshotOf(await fold()) }
     },
 
     async stop(reason = 'stopped by the user') {

@@ -1,23 +1,4 @@
-import type { Entry, JsonObject, ThreadEvent } from '../protocol/index.ts'
-
-/** What is known of a thread without reading its log. */
-export interface ThreadInfo {
-  readonly id: string
-  readonly agent: string
-  /** Whose it is; absent where nobody was asked. */
-  readonly user?: string
-  readonly metadata?: JsonObject
-  readonly forkedFrom?: { readonly id: string; readonly seq: number }
-  /** Milliseconds since 1970; `updatedAt` is that of the last entry. */
-  readonly createdAt: number
-  readonly updatedAt: number
-  /** The number of the last entry; 0 if there is none. */
-  readonly head: number
-  readonly status: ThreadStatus
-}
-
-/** `queued`: there is something to do and nobody does it yet. `waiting`: for a person. */
-export type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+import type { Entry, ThreadEvent, ThreadInfo, ThreadPage, ThreadStatus } from '../protocol/index.ts'
 
 export type NewThread = Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'>
 
@@ -40,12 +21,6 @@ export interface ListOptions {
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
-}
-
-export interface ThreadPage {
-  /** Those changed last come first. */
-  readonly threads: readonly ThreadInfo[]
-  readonly next?: string
 }
 
 export type WatchListener = (threadId: string, head?: number) => void

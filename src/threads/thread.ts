@@ -1,33 +1,13 @@
 import type {
-  ApprovalRequestEvent,
+  Answer,
   Entry,
-  ErrorJson,
-  InputMode,
+  FollowOptions,
   InputUserMessage,
-  Message,
-  Outcome,
-  Usage,
+  SendOptions,
+  ThreadInfo,
+  ThreadView,
 } from '../protocol/index.ts'
 import type { Following } from './hub.ts'
-import type { ThreadInfo } from './store.ts'
-
-export interface SendOptions {
-  /** `queue` if absent. */
-  readonly mode?: InputMode | undefined
-  /** The sender's own name for this message: the same one twice is one input. */
-  readonly key?: string | undefined
-}
-
-export interface FollowOptions {
-  /** Begins after this number; 0, the beginning, if absent. */
-  readonly after?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  /**
-   * `idle` ends when nothing is under way and nothing waits but for a person; a number when the input of that number has been
-   * dealt with: its run is over or waits for a person, or it was stopped. Without it, following ends with the signal or the thread.
-   */
-  readonly until?: 'idle' | number | undefined
-}
 
 export interface ReadOptions {
   readonly after?: number | undefined
@@ -35,32 +15,6 @@ export interface ReadOptions {
   readonly limit?: number | undefined
   /** Deltas as they were first written, not joined. */
   readonly split?: boolean | undefined
-}
-
-/** A person's answer to an `approval-request`. */
-export interface Answer {
-  readonly approved: boolean
-  /** Told to the model when the call is declined. */
-  readonly reason?: string | undefined
-  /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
-  readonly input?: object | undefined
-}
-
-export interface ThreadView extends ThreadInfo {
-  /** The whole conversation, as far as it has come: also what waits to be answered, and words that are being told. */
-  readonly messages: readonly Message[]
-  /** What waits for a person. */
-  readonly approvals: readonly ApprovalRequestEvent[]
-  /** Inputs that no run has heard yet. */
-  readonly queued: readonly { readonly seq: number; readonly mode: InputMode }[]
-  readonly usage: Usage
-  /** The current run, or the last. `outcome` is absent while it is under way. */
-  readonly run?: {
-    readonly id: string
-    readonly rounds: number
-    readonly outcome?: Outcome
-    readonly error?: ErrorJson
-  }
 }
 
 /** A conversation. What has no thread yet is made by the first `send` or `create`; everything else rejects with `not_found`. */

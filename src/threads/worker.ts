@@ -1,5 +1,5 @@
 import type { Loop, ThreadDoor } from '../agent/index.ts'
-import type { Entry, RunEvent, RunState, WaitingInput } from '../protocol/index.ts'
+import type { Entry, RunEvent, RunState, ThreadInfo, WaitingInput } from '../protocol/index.ts'
 import {
   applyEntry,
   beginRun,
@@ -13,7 +13,7 @@ import {
 } from '../protocol/index.ts'
 import type { Following, Hub } from './hub.ts'
 import type { Journal, Writer } from './journal.ts'
-import type { Lease, ThreadInfo, ThreadStore } from './store.ts'
+import type { Lease, ThreadStore } from './store.ts'
 
 /** Does what a thread that was claimed has to do, until there is nothing left. */
 export interface Worker {

@@ -72,6 +72,12 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
     },
   } as const
   const apiKey = 'key'
+  const helper = agent({
+    name: 'helper',
+    model: openaiChat('helper', { baseURL: `${provider}/v1`, apiKey }),
+    ...shared,
+  })
+  shared.tools.push(helper.asTool({ description: 'Does several errands' }))
   return {
     chat: agent({
       name: 'chat',

@@ -7,7 +7,7 @@ import { eventsOf, faultsOf } from './verdict.ts'
 import type { Post } from './world.ts'
 import { openWorld } from './world.ts'
 
-const freezes = Number(process.env.SURVIVAL_FREEZES ?? 25)
+const freezes = Number(process.env.SURVIVAL_FREEZES ?? 20)
 const threads = 8
 const leaseMs = 300
 

@@ -29,7 +29,7 @@ test.each([
   ['before it has even begun', { dies: 'context' }],
 ])('a run that kills every worker, %s, is given up and says why; others go on', async (_, metadata) => {
   const plot = rounds([{ text: 'Here it comes. ' }, call('crash')])
-  await play(plot, { maxLosses, metadata }, async (scene) => {
+  await play(plot, { leaseMs: 800, maxLosses, metadata }, async (scene) => {
     const { post } = scene
     const { deaths } = supervise(post)
     await scene.over()

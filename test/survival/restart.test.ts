@@ -4,8 +4,8 @@ import { eventsOf } from './verdict.ts'
 
 test('an approval is answered after the server that asked for it was killed', async () => {
   await play(rounds([{ text: 'Shall I? ' }, call('refund')]), {}, async (scene) => {
-    const { post, thread, follower } = scene
-    await follower.until(({ run }) => run?.outcome === 'suspended')
+    const { post, thread } = scene
+    await scene.waiting()
     await post.process.kill()
     await post.start().ready
     const { approvals, status } = await thread.state()
@@ -25,8 +25,8 @@ test('an approval is answered after the server that asked for it was killed', as
 
 test('an approval is given while there is no server at all, and the next one takes it up', async () => {
   await play(rounds([call('refund')]), {}, async (scene) => {
-    const { post, thread, follower } = scene
-    await follower.until(({ run }) => run?.outcome === 'suspended')
+    const { post, thread } = scene
+    await scene.waiting()
     const { approvals } = await thread.state()
     await post.process.kill()
     const approving = thread.approve(approvals[0]?.callId ?? '', { approved: false, reason: 'too dear' })

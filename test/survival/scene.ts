@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFailed } from 'vitest'
 import type { RemoteThread } from '../../src/client/index.ts'
 import { client } from '../../src/client/index.ts'
@@ -33,6 +34,8 @@ export interface Scene {
   readonly follower: Reader
   /** Resolves when the follower has seen such an event. */
   seen(type: Entry['event']['type']): Promise<void>
+  /** Resolves when a person is asked and nobody is at work on it any more. */
+  waiting(): Promise<void>
   /** Resolves when everything is answered. */
   over(): Promise<void>
   /** What there is to know of it afterwards. */
@@ -40,6 +43,8 @@ export interface Scene {
 }
 
 export interface SceneOptions {
+  /** Long enough for any stall of the machine, if absent: a server that hands over is not waited for. */
+  readonly leaseMs?: number
   readonly maxLosses?: number
   readonly metadata?: JsonObject
 }
@@ -47,10 +52,10 @@ export interface SceneOptions {
 /** Plays a scene and clears the stage, however it ends. */
 export async function play(
   plot: Plot,
-  { maxLosses = 5, metadata = {} }: SceneOptions,
+  { leaseMs = 5000, maxLosses = 5, metadata = {} }: SceneOptions,
   act: (scene: Scene) => Promise<void>,
 ) {
-  const world = await openWorld({ plot, leaseMs: 300, recoverMs: 50, maxLosses })
+  const world = await openWorld({ plot, leaseMs, recoverMs: 50, maxLosses })
   onTestFailed(() => void process.stderr.write(world.complaints()))
   try {
     const post = world.posts[0] as Post
@@ -63,6 +68,10 @@ export async function play(
       thread,
       follower,
       seen: (type) => follower.until(() => follower.entries.some(({ event }) => event.type === type)),
+      async waiting() {
+        await follower.until(({ run }) => run?.outcome === 'suspended')
+        while ((await thread.state()).status !== 'waiting') await delay(5)
+      },
       over: () => follower.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle'),
       async outcome() {
         const log = await readLog(post.url, 't0')

@@ -1,5 +1,6 @@
+import type { ThreadInfo } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
-import type { Thread, ThreadInfo } from '../../threads/index.ts'
+import type { Thread } from '../../threads/index.ts'
 import { cleanLine, clip } from '../terminal/index.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ListOptions, ThreadPage, ThreadStatus } from '../store.ts'
+import type { ThreadPage, ThreadStatus } from '../../protocol/index.ts'
+import type { ListOptions } from '../store.ts'
 import { placeOfCursor } from '../store-errors.ts'
 import type { ThreadRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'

@@ -1,7 +1,7 @@
+import type { ThreadInfo } from '../../protocol/index.ts'
 import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
 import { firstOf } from '../entries.ts'
-import type { ThreadInfo } from '../store.ts'
 import { damaged } from './failure.ts'
 
 export interface EntryRow {

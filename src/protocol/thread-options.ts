@@ -1,0 +1,30 @@
+import type { InputMode } from './events.ts'
+
+// What can be asked of a thread, here or across the wire.
+
+export interface SendOptions {
+  /** `queue` if absent. */
+  readonly mode?: InputMode | undefined
+  /** The sender's own name for this message: the same one twice is one input. */
+  readonly key?: string | undefined
+}
+
+export interface FollowOptions {
+  /** Begins after this number; 0, the beginning, if absent. */
+  readonly after?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  /**
+   * `idle` ends when nothing is under way and nothing waits but for a person; a number when the input of that number has been
+   * dealt with: its run is over or waits for a person, or it was stopped. Without it, following ends with the signal or the thread.
+   */
+  readonly until?: 'idle' | number | undefined
+}
+
+/** A person's answer to an `approval-request`. */
+export interface Answer {
+  readonly approved: boolean
+  /** Told to the model when the call is declined. */
+  readonly reason?: string | undefined
+  /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
+  readonly input?: object | undefined
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFailed, test } from 'vitest'
+import { client } from '../../src/client/index.ts'
+import { nextThreadAction } from '../../src/protocol/index.ts'
+import { allOver, converse, openThreads, patience, reader, readLog } from './conversation.ts'
+import { messageText, randomPlot } from './plot.ts'
+import { newSeed, random } from './random.ts'
+import { eventsOf, faultsOf } from './verdict.ts'
+import type { Post } from './world.ts'
+import { openWorld } from './world.ts'
+
+/** SIGTERM, and the next one at once. One that hangs is killed by the kit in the end, and fails the test before. */
+async function replace(post: Post) {
+  const late = new AbortController()
+  const code = await Promise.race([
+    post.process.terminate(),
+    delay(30_000, 'it hangs', { signal: late.signal }).catch(() => {}),
+  ])
+  late.abort()
+  expect(code).toBe(0)
+  expect(post.process.stderr()).toBe('')
+  await post.start().ready
+}
+
+test('servers replaced one after the other, as for a new version, lose nobody and repeat nothing', async () => {
+  const seed = newSeed()
+  const plot = randomPlot(seed)
+  const world = await openWorld({ plot, posts: 2, leaseMs: 5000, recoverMs: 50 })
+  onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n${world.complaints()}`))
+  try {
+    const chance = random(seed)
+    const urls = world.posts.map(({ url }) => url)
+    let left = 8
+    const conversations = (await openThreads(urls[0] as string, 6)).map((id) =>
+      converse({ id, urls, random: random(`${seed} ${id}`), goesOn: () => left > 0 }),
+    )
+    for (; left > 0; left--) {
+      await delay(chance.whole(0, 300))
+      await replace(world.posts[left % 2] as Post)
+    }
+    await allOver(conversations, 60_000)
+    const deeds = world.deeds()
+    const logs = await Promise.all(conversations.map(({ id }) => readLog(urls[0] as string, id)))
+    const faults = conversations.flatMap((conversation, index) =>
+      faultsOf({ conversation, log: logs[index] ?? [], deeds, plot }),
+    )
+    expect(faults).toEqual([])
+    const all = logs.flat()
+    expect(eventsOf(all, 'run-start').filter(({ resumes }) => resumes).length).toBeGreaterThan(0)
+    expect(eventsOf(all, 'run-start').filter(({ losses }) => losses)).toEqual([])
+    expect(eventsOf(all, 'tool-start').filter(({ attempt }) => attempt > 1)).toEqual([])
+    expect(eventsOf(all, 'tool-result').filter(({ status }) => status === 'unknown')).toEqual([])
+    await Promise.all(conversations.flatMap(({ readers }) => readers.map((one) => one.stop())))
+  } finally {
+    await world.close()
+  }
+})
+
+test('a server goes although others talk to its threads through another all the time', async () => {
+  const world = await openWorld({
+    plot: () => [{ text: 'So it is. '.repeat(12) }],
+    posts: 2,
+    leaseMs: 5000,
+    recoverMs: 50,
+  })
+  onTestFailed(() => void process.stderr.write(world.complaints()))
+  try {
+    const [going, staying] = world.posts as [Post, Post]
+    for (let times = 0; times < 4; times++) {
+      const own = client(going.url, { retry: patience })
+      const ids = Array.from({ length: 8 }, (_, index) => `t${times}.${index}`)
+      for (const id of ids) await (await own.create({ id })).send(messageText(id, 1))
+      let talks = true
+      const talkers = ids.map(async (id) => {
+        const thread = client(staying.url, { retry: patience }).thread(id)
+        for (let message = 2; talks; message++) {
+          await thread.send(messageText(id, message), { mode: 'steer' })
+          await delay(3)
+        }
+      })
+      await delay(20)
+      await replace(going)
+      talks = false
+      await Promise.all(talkers)
+      for (const id of ids) {
+        const one = reader(id, client(staying.url, { retry: patience }).thread(id))
+        await one.until((state) => state.head > 1 && nextThreadAction(state).type === 'idle')
+        expect(eventsOf(one.entries, 'run-start').filter(({ losses }) => losses)).toEqual([])
+        await one.stop()
+      }
+    }
+  } finally {
+    await world.close()
+  }
+})
