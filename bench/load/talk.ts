@@ -65,6 +65,6 @@ export async function allAtRest(api: Api, signal: AbortSignal): Promise<Readonly
     const threads = await api.list()
     if (threads.every(({ status }) => status === 'idle'))
       return Object.fromEntries(threads.map(({ id, head }) => [id, head]))
-    await wait(50)
+    await wait(250)
   }
 }

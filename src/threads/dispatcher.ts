@@ -129,12 +129,12 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       if (closed) return
       closed = true
       clearInterval(timers[0])
-      clearTimeout(glance)
-      unwatch()
-      // Leases are kept up meanwhile.
+      // Leases are kept up meanwhile, and what others say is still heard.
       await Promise.all([...workers.values()].map(({ worker }) => worker?.handOver(graceMs)))
       await Promise.all(running)
       clearInterval(timers[1])
+      unwatch()
+      clearTimeout(glance)
     },
   }
 }

@@ -187,7 +187,11 @@ export function startWorker(options: WorkerOptions): Worker {
   async function release(status: 'idle' | 'waiting' | 'runnable'): Promise<boolean> {
     const { head } = state
     const left = await store.release(lease, { head, status })
-    if (left === 'moved') await takenUpTo(head + 1)
+    if (left === 'moved') {
+      // Whoever wrote may be another process, of which we hear a little later.
+      hub.changed(threadId)
+      await takenUpTo(head + 1)
+    }
     if (left === 'fenced') abandon()
     return left === 'released'
   }

@@ -31,7 +31,7 @@ export function dieIf(metadata: unknown, moment: 'context' | 'round') {
   if ((metadata as { dies?: string } | undefined)?.dies === moment) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Two agents with the same tools, on the wires of two providers. */
+/** Two agents with the same tools on the wires of two providers; and one more behind a tool of theirs. */
 export function deskAgents({ provider, deeds }: { readonly provider: string; readonly deeds: string }) {
   const errandTool = (name: DeskTool, options: { readonly exclusive?: true; readonly approve?: true } = {}) =>
     tool({
@@ -53,7 +53,7 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
         return { done: op }
       },
     })
-  const tools = [
+  const errands = [
     errandTool('look'),
     errandTool('count'),
     errandTool('charge'),
@@ -61,9 +61,10 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
     errandTool('refund', { approve: true }),
     errandTool('crash'),
   ]
-  // The provider is there all the time: whatever a run has to get over is the death of its own process.
+  const apiKey = 'key'
+  const openai = openaiChat('desk', { baseURL: `${provider}/v1`, apiKey })
   const shared = {
-    tools,
+    // The provider is there all the time: whatever a run has to get over is the death of its own process.
     retry: { attempts: 1 },
     repeatLimits: false,
     prepareRound({ context }: { readonly context: unknown }) {
@@ -71,22 +72,14 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
       return undefined
     },
   } as const
-  const apiKey = 'key'
-  const helper = agent({
-    name: 'helper',
-    model: openaiChat('helper', { baseURL: `${provider}/v1`, apiKey }),
-    ...shared,
-  })
-  shared.tools.push(helper.asTool({ description: 'Does several errands' }))
+  const helper = agent({ name: 'helper', model: openai, tools: errands, ...shared })
+  const tools = [...errands, helper.asTool({ description: 'Does several errands' })]
   return {
-    chat: agent({
-      name: 'chat',
-      model: openaiChat('desk', { baseURL: `${provider}/v1`, apiKey }),
-      ...shared,
-    }),
+    chat: agent({ name: 'chat', model: openai, tools, ...shared }),
     claude: agent({
       name: 'claude',
       model: anthropic('claude-desk', { baseURL: provider, apiKey }),
+      tools,
       ...shared,
     }),
   }

@@ -76,6 +76,9 @@ test('two servers killed 200 times over one file lose nothing and do nothing twi
       kept: eventsOf(all, 'round-end').filter(({ finish }) => finish === 'interrupted').length,
       unknown: eventsOf(all, 'tool-result').filter(({ status }) => status === 'unknown').length,
       repeated: eventsOf(all, 'tool-start').filter(({ attempt }) => attempt > 1).length,
+      helpersResumed: eventsOf(all, 'tool-start').filter(
+        ({ name, attempt }) => name === 'helper' && attempt > 1,
+      ).length,
       approvals: eventsOf(all, 'approval').length,
     }
     for (const [what, times] of Object.entries(count)) expect(times, what).toBeGreaterThan(0)

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../src/protocol/index.ts'
 import { isObject } from '../../src/protocol/index.ts'
 import type { ScriptStep, SimulatedRequest } from '../../src/testing/index.ts'
 import type { DeskTool } from './desk.ts'
@@ -24,25 +25,38 @@ const phrase =
 const words = Array.from(phrase.repeat(3))
 const cut = (start: number, length: number) => words.slice(start, start + length).join('')
 
-/** Up to four rounds with tools, side by side and with words around them, then an answer. */
+/** Up to three rounds with tools, side by side and with words around them, then an answer. A helper goes about it just so. */
 export function randomPlot(seed: string): Plot {
   return ({ thread, message, round }) => {
     const name = `${thread}.${message}.${round}`
-    const rounds = random(`${seed}/${thread}.${message}`).whole(0, 3)
+    const isHelper = thread.includes('.')
+    const rounds = random(`${seed}/${thread}.${message}`).whole(0, isHelper ? 2 : 3)
     const chosen = random(`${seed}/${name}`)
-    const say = (most: number): ScriptStep[] => {
-      return chosen.chance(0.7) ? [{ text: cut(chosen.whole(0, 60), chosen.whole(10, most)) }] : []
-    }
+    const say = (most: number): ScriptStep[] =>
+      chosen.chance(0.7) ? [{ text: cut(chosen.whole(0, 60), chosen.whole(10, most)) }] : []
     const pause = (): ScriptStep[] => (chosen.chance(0.6) ? [{ pause: chosen.whole(1, 40) }] : [])
     if (round >= rounds) return [...say(200), ...pause(), ...say(100), { text: `So ${name} is settled.` }]
-    const calls = Array.from({ length: chosen.pick([1, 1, 2, 3]) }, (_, index): ScriptStep[] => {
-      const call: DeskTool = chosen.pick(['look', 'look', 'charge', 'charge', 'count', 'ship', 'refund'])
-      const ms = call === 'ship' || call === 'count' ? chosen.whole(60, 250) : chosen.whole(0, 25)
-      const input = { op: `${name}.${index}`, ms, note: cut(0, chosen.whole(0, 90)) }
-      return [...say(80), ...pause(), { call, input }]
-    })
+
+    function call(op: string): ScriptStep {
+      const tool = chosen.pick([...errands, ...(isHelper ? [] : ['helper'])])
+      if (tool === 'helper') return { call: tool, input: { prompt: messageText(op, 1) } }
+      const ms = tool === 'ship' || tool === 'count' ? chosen.whole(60, 250) : chosen.whole(0, 25)
+      return { call: tool, input: { op, ms, note: cut(0, chosen.whole(0, 90)) } }
+    }
+    const calls = Array.from({ length: chosen.pick([1, 1, 2, 3]) }, (_, index): ScriptStep[] => [
+      ...say(80),
+      ...pause(),
+      call(`${name}.${index}`),
+    ])
     return [...say(120), ...calls.flat(), ...say(60), ...pause()]
   }
+}
+
+const errands: readonly DeskTool[] = ['look', 'look', 'charge', 'charge', 'count', 'ship', 'refund']
+
+/** What a call is about, whichever tool it is of. */
+export function purposeOf(input: JsonObject | undefined): unknown {
+  return input?.op ?? input?.prompt
 }
 
 /** The text of a round, as a follower of the thread reads it. */

@@ -1,4 +1,4 @@
-import type { Entry, Outcome, ThreadEvent } from '../../src/protocol/index.ts'
+import type { CallStatus, Entry, Outcome, ThreadEvent } from '../../src/protocol/index.ts'
 import {
   applyEntry,
   conversationOf,
@@ -11,7 +11,7 @@ import type { Conversation } from './conversation.ts'
 import type { Deed } from './deeds.ts'
 import { type DeskTool, repeats } from './desk.ts'
 import type { Plot } from './plot.ts'
-import { messageText, wordsOf } from './plot.ts'
+import { messageText, purposeOf, wordsOf } from './plot.ts'
 
 type Event<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { type: Type }>
 
@@ -107,11 +107,11 @@ function wordFaults({ conversation: { id }, log, plot }: Evidence): string[] {
     if (last !== undefined) scene = { thread: id, message: Number(spoken.get(last)?.split(' ')[1]), round: 0 }
     if (event.type === 'round-start' || event.type === 'round-retract') told = { words: '', ops: [] }
     if (event.type === 'text') told.words += event.text
-    if (event.type === 'tool-call') told.ops.push(event.input.op)
+    if (event.type === 'tool-call') told.ops.push(purposeOf(event.input))
     if (event.type !== 'round-end') continue
     const steps = plot(scene)
     const words = wordsOf(steps)
-    const ops = steps.flatMap((step) => ('call' in step ? [step.input?.op] : []))
+    const ops = steps.flatMap((step) => ('call' in step ? [purposeOf(step.input)] : []))
     const isWhole = told.words === words && String(told.ops) === String(ops)
     const isBeginning = words.startsWith(told.words) && String(ops).startsWith(String(told.ops))
     if (!(event.finish === 'interrupted' ? isBeginning : isWhole))
@@ -129,7 +129,8 @@ function deedFaults({ conversation: { id }, log, deeds }: Evidence): string[] {
   const own = deeds.filter(({ op }) => op.startsWith(`${id}.`))
   const begun = own.filter(({ part }) => part === 'begin')
   const ended = own.filter(({ part }) => part === 'end')
-  const started = new Set(eventsOf(log, 'tool-start').map(({ callId, attempt }) => `${callId} ${attempt}`))
+  const all = log.map(withInner)
+  const started = new Set(eventsOf(all, 'tool-start').map(({ callId, attempt }) => `${callId} ${attempt}`))
   for (const [what, some] of Map.groupBy(begun, ({ op, tool }) => `${tool} ${op}`)) {
     const [{ tool }] = some as [Deed]
     if (repeats[tool as DeskTool] === 'never' && some.length > 1)
@@ -141,9 +142,12 @@ function deedFaults({ conversation: { id }, log, deeds }: Evidence): string[] {
     if (!started.has(what)) faults.push(`${what} ran and the log has no start of it`)
     if (some.length > 1) faults.push(`${what} ran ${some.length} times`)
   }
-  for (const { at, event } of log) {
-    if (event.type !== 'tool-result' || event.status !== 'ok') continue
-    const { callId } = event
+  for (const { at, event } of all) {
+    if (event.type !== 'tool-result') continue
+    const { callId, name, status, output } = event
+    if (!expected.has(status))
+      faults.push(`${callId} (${name}) came out ${status}: ${JSON.stringify(output)}`)
+    if (status !== 'ok' || !(name in repeats)) continue
     if (!ended.some((deed) => deed.callId === callId))
       faults.push(`${callId} has a result and was never done`)
     for (const deed of begun)
@@ -151,4 +155,12 @@ function deedFaults({ conversation: { id }, log, deeds }: Evidence): string[] {
         faults.push(`${callId} was begun ${deed.at - at} ms after its result was in the log`)
   }
   return faults
+}
+
+/** Nothing that these tools do goes wrong by itself. */
+const expected: ReadonlySet<CallStatus> = new Set(['ok', 'unknown', 'declined', 'cancelled'])
+
+/** What an agent behind a tool tells stands for itself here. */
+function withInner({ event, ...entry }: Entry): Entry {
+  return { ...entry, event: event.type === 'tool-progress' ? (event.event ?? event) : event }
 }
