@@ -25,6 +25,9 @@ export interface Part<Asked extends Answers> {
   stop(): Promise<void>
 }
 
+/** So long one has to end by itself: it may have a profile to write. */
+const patienceMs = 20_000
+
 /** Starts a file of this folder. It ends with this process, whatever happens. */
 export function startPart<Asked extends Answers>(
   file: string,
@@ -67,7 +70,9 @@ export function startPart<Asked extends Answers>(
     },
     async stop() {
       if (child.connected) child.disconnect()
+      const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
       await exit
+      clearTimeout(timer)
     },
   }
 }

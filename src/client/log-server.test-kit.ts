@@ -46,6 +46,8 @@ export interface LogServer extends AsyncDisposable {
   readonly port: number
   readonly streams: readonly StreamSeen[]
   readonly requests: readonly RequestSeen[]
+  /** How many sockets were asked for, also those that were refused. */
+  readonly upgrades: number
 }
 
 export interface LogServerOptions {
@@ -64,6 +66,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
   const streams: StreamSeen[] = []
   const requests: RequestSeen[] = []
   const open = new Set<Socket>()
+  let asked = 0
 
   function begin(over: StreamSeen['over'], request: IncomingMessage, end: Emitter) {
     const { searchParams } = new URL(request.url ?? '', 'http://server')
@@ -94,7 +97,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     if (fault.close !== undefined) response.end()
     else if (seen.until && !fault.silent) {
       response.write('event: end\ndata: {}\n\n')
-      setImmediate(() => response.end())
+      setTimeout(() => response.end(), 10)
     }
   }
 
@@ -115,6 +118,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     socket.once('close', () => open.delete(socket))
   })
   server.on('upgrade', (request, socket, head) => {
+    asked++
     if (!sockets) return socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n')
     const { seen, fault, entries } = begin('socket', request, socket)
     if (fault.status !== undefined)
@@ -140,6 +144,9 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     port,
     streams,
     requests,
+    get upgrades() {
+      return asked
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
       server.close()

@@ -15,6 +15,7 @@ import { cuttingProxy } from './cutting-proxy.test-kit.ts'
 import { eager, expectWhole, failureOf, until } from './follow.test-kit.ts'
 import type { ThreadSnapshot } from './index.ts'
 import { client, watch } from './index.ts'
+import { logOf } from './log-server.test-kit.ts'
 
 const transports = ['sse', 'websocket', 'auto'] as const
 
@@ -202,15 +203,25 @@ describe('watching', () => {
   })
 
   test('gives few snapshots of what is there already', async () => {
-    await using server = await served()
-    const thread = await client(server.url).create()
-    const told = await all(thread.follow({ until: await thread.send('Talk to me') }))
-    let count = 0
-    for await (const { run } of watch(server.app.thread(thread.id))) {
-      count++
-      if (run?.outcome) break
+    async function* follow() {
+      yield* logOf(2000)
+      return undefined
     }
-    expect(count).toBeLessThan(told.length / 10)
+    const heads: number[] = []
+    for await (const { head } of watch({ follow })) heads.push(head)
+    expect(heads.at(-1)).toBe(2000)
+    expect(heads.length).toBeLessThan(200)
+  })
+
+  test('does as well for a thread of an app', async () => {
+    await using server = await served()
+    const thread = server.app.thread()
+    await all(thread.follow({ until: await thread.send('Hello') }))
+    for await (const { messages, run } of watch(thread)) {
+      if (!run?.outcome) continue
+      expect(messages).toEqual((await thread.state()).messages)
+      break
+    }
   })
 
   test('ends with its signal, and fails as following does', async () => {

@@ -83,5 +83,12 @@ describe('server-sent events', () => {
     expect(() => read(lines, 10)).toThrow('longer than 10 characters')
     const small = Array.from({ length: 8 }, () => encoder.encode('data: 1\n\n'))
     expect(read(small, 10)).toHaveLength(8)
+    const inPieces = Array.from({ length: 8 }, () => ['data', ': 1\n', '\n']).flat()
+    expect(
+      read(
+        inPieces.map((piece) => encoder.encode(piece)),
+        10,
+      ),
+    ).toHaveLength(8)
   })
 })

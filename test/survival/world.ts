@@ -58,10 +58,13 @@ export async function openWorld({
     deltaChars: [5, 9, 14],
   })
   const processes: ServerProcess[] = []
+  const posts: Post[] = []
+  let closed = false
 
   function post(port: number): Post {
     const config = { port, file, deeds, provider: provider.url, ...app }
     const start = () => {
+      if (closed) throw new Error('the world is closed')
       const started = startServer(config, { compileCache: join(folder, 'compiled') })
       processes.push(started)
       return started
@@ -79,11 +82,23 @@ export async function openWorld({
     }
   }
 
-  const posts: Post[] = []
-  for (let index = 0; index < count; index++) {
-    posts.push(post(await fixedPort()))
-    // The first one compiles for all.
-    await posts[index]?.process.ready
+  async function close() {
+    closed = true
+    await Promise.all(processes.map((one) => one.kill()))
+    await provider.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  try {
+    for (let index = 0; index < count; index++) {
+      const opened = post(await fixedPort())
+      posts.push(opened)
+      // The first one compiles for all.
+      await opened.process.ready
+    }
+  } catch (error) {
+    await close()
+    throw error
   }
 
   return {
@@ -99,10 +114,6 @@ export async function openWorld({
       }
     },
     complaints: () => processes.map(({ pid, stderr }) => stderr() && `${pid}: ${stderr()}`).join(''),
-    async close() {
-      await Promise.all(processes.map((one) => one.kill()))
-      await provider.close()
-      await rm(folder, { recursive: true, force: true })
-    },
+    close,
   }
 }

@@ -5,8 +5,8 @@ import type { EntryRow, Origin } from './rows.ts'
 import { entriesOf, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** So many entries are looked at in one commit, lest a long log stops everything else. */
-const sliceLength = 1000
+/** So many entries are looked at in one commit, which takes a millisecond or two: nothing else happens meanwhile. */
+const sliceLength = 200
 
 /**
  * Joins the deltas of one slice, from where the last one ended. Gives false when there is no more to do up to `upTo`.

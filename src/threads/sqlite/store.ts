@@ -21,6 +21,9 @@ export interface DatabaseStoreOptions {
   readonly pollMs: number
 }
 
+/** A page ends after so much text, however few entries that is: a reader that is stuck holds one. */
+const pageChars = 256 * 1024
+
 /** A store on an open database, which is its own from here on. */
 export function databaseStore(database: DatabaseSync, options: DatabaseStoreOptions): ThreadStore {
   const { path, busyMs, pollMs } = options
@@ -68,7 +71,14 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     options: { readonly after: number; readonly limit: number; readonly split?: boolean | undefined },
   ): Entry[] {
     const { after, limit } = options
-    const rows = sql.read.all(after, toColumn(threadId), limit) as unknown as (EntryRow & { head: number })[]
+    const rows: (EntryRow & { head: number })[] = []
+    let chars = 0
+    for (const found of sql.read.iterate(after, toColumn(threadId), limit)) {
+      const row = found as unknown as (typeof rows)[number]
+      rows.push(row)
+      chars += row.event?.length ?? 0
+      if (chars >= pageChars) break
+    }
     const [first] = rows
     if (!first) throw threadNotFound(op, threadId)
     const origin = { op, path, threadId }
