@@ -198,7 +198,8 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return change(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
         call.inFlight = false
-        call.waiting = true
+        // What was decided while the sub-agent was at work has yet to reach it.
+        call.waiting = ![...call.decisions.keys()].some((id) => id.includes('/'))
       })
     case 'approval':
       return change(state, event.callId, (call) => {

@@ -125,8 +125,15 @@ export function millrace(options: AppOptions): App {
     flushMs = 20,
     maxLosses = 5,
     maxRuns = 1000,
-    onError = tellStderr,
   } = options
+  const onError = (error: MillraceError) => {
+    try {
+      const told: unknown = (options.onError ?? tellStderr)(error)
+      if (told instanceof Promise) told.catch(() => {})
+    } catch {
+      // Whoever is told must not stop the work.
+    }
+  }
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
   const followers = hub(store)

@@ -2,6 +2,7 @@ import type { Entry } from '../protocol/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 import { firstOf, joinEntries } from './entries.ts'
 import type { ThreadStore } from './store.ts'
+import { threadNotFound } from './store-errors.ts'
 
 /**
  * Brings what is written to whoever follows. One that keeps up is handed each entry as it becomes durable, the same object as
@@ -14,6 +15,8 @@ export interface Hub {
   changed(threadId: string, head?: number): void
   /** Every entry after a number. Ends with the signal, with the thread, or when the hub is closed. */
   follow(threadId: string, after: number, signal?: AbortSignal): Following
+  /** A thread was deleted: whoever follows it comes to an end. */
+  deleted(threadId: string): void
   close(): void
 }
 
@@ -44,6 +47,7 @@ const farBehind = 512
 /** From here on those that wait are handed out joined. */
 const worthJoining = 32
 const pageSize = 512
+const op = 'thread.follow'
 
 export function hub(store: ThreadStore): Hub {
   const tails = new Map<string, Tail>()
@@ -119,8 +123,7 @@ export function hub(store: ThreadStore): Hub {
       },
       wake(error) {
         failure = error
-        if (error === undefined) leave()
-        asked?.()
+        leave()
       },
     }
     const leave = () => {
@@ -135,12 +138,20 @@ export function hub(store: ThreadStore): Hub {
 
     /** Reads a page, or joins those who keep up if there is none. */
     async function readOn() {
+      const known = tail.head
       const entries = await store.read(threadId, { after: cursor, limit: pageSize })
+      if (over) return
       if (entries.length > 0) {
         queue = joinEntries(entries)
         return
       }
-      if (over || tail.head > cursor) return
+      if (known > cursor) {
+        // The log is shorter than it was: this is another thread, made under the id of one that is gone.
+        for (const follower of [...tail.followers])
+          if (follower !== self) follower.wake(threadNotFound(op, threadId))
+        tail.head = cursor
+      }
+      if (tail.head > cursor) return
       if (tail.head < cursor && tail.abreast.size > 0) {
         // Read here before anybody told of it: those who keep up are handed it first, or they never would be.
         catchUp(threadId, tail)
@@ -235,6 +246,10 @@ export function hub(store: ThreadStore): Hub {
       news.set(threadId, Math.max(head, news.get(threadId) ?? 0))
     },
     follow,
+    deleted(threadId) {
+      for (const follower of [...(tails.get(threadId)?.followers ?? [])])
+        follower.wake(threadNotFound(op, threadId))
+    },
     close() {
       closed = true
       for (const tail of tails.values()) for (const follower of [...tail.followers]) follower.wake()

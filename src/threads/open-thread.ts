@@ -28,6 +28,7 @@ import {
 } from '../protocol/index.ts'
 import type { Hub } from './hub.ts'
 import type { NewThread, ThreadStore } from './store.ts'
+import { threadNotFound } from './store-errors.ts'
 import type { ReadOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { followUntil } from './until.ts'
@@ -65,7 +66,7 @@ export function openThread(made: NewThread, shared: Shared): Thread {
   async function info(op: string): Promise<ThreadInfo> {
     checkOpen(op)
     const found = await store.get(id)
-    if (!found) throw notFound(id, op)
+    if (!found) throw threadNotFound(op, id)
     return found
   }
 
@@ -133,18 +134,22 @@ export function openThread(made: NewThread, shared: Shared): Thread {
       callId,
       ...Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)),
     } as ApprovalEvent
-    if (earlier) return sameDecision(earlier, decision, op)
+    if (earlier) return counted(earlier, decision, op)
     if (!state.run || !approvalsOf(state).some((request) => request.callId === callId))
       throw tooLate(state, callId, op)
     const event = agent.readDecision(decision, state.run, op)
     const entry = await signal(`approval:${callId}`, event)
-    if (entry.event !== event && JSON.stringify(entry.event) !== JSON.stringify(event))
-      return sameDecision(entry as { seq: number; event: ApprovalEvent }, decision, op)
+    return counted(entry as { seq: number; event: ApprovalEvent }, decision, op)
+  }
+
+  /** The number of the decision that stands in the log, if it is this one, and if it came in time. */
+  async function counted(entry: { seq: number; event: ApprovalEvent }, decision: ApprovalEvent, op: string) {
+    const { callId } = decision
     // Somebody may have stopped the run in between; whoever came first in the log counts.
     const before = await fold(entry.seq - 1)
     const open = approvalsOf(before).some((request) => request.callId === callId)
     if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, op)
-    return entry.seq
+    return sameDecision(entry, decision, op)
   }
 
   return {
@@ -225,12 +230,16 @@ export function openThread(made: NewThread, shared: Shared): Thread {
       }
       const entries: Entry[] = []
       const state = await fold(atSeq, (entry) => entries.push(entry))
+      // What is under way there goes on there, not here. Together with the rest: nobody may take it up before.
+      if (state.run && state.run.outcome === undefined)
+        entries.push({
+          seq: atSeq + 1,
+          at: entries.at(-1)?.at ?? 0,
+          event: { type: 'stop', reason: 'the thread was forked here' },
+        })
       if (!(await store.create(forked, entries)))
         throw new MillraceError({ op, code: 'conflict', message: `there is a thread '${forked.id}' already` })
       const thread = openThread(forked, shared)
-      // What is under way there goes on there, not here.
-      if (state.run && state.run.outcome === undefined)
-        await store.signal(forked.id, undefined, { type: 'stop', reason: 'the thread was forked here' })
       wake(forked.id)
       return thread
     },
@@ -238,14 +247,10 @@ export function openThread(made: NewThread, shared: Shared): Thread {
     async delete() {
       checkOpen('thread.delete')
       const gone = await store.delete(id)
-      hub.changed(id)
+      hub.deleted(id)
       return gone
     },
   }
-}
-
-function notFound(id: string, op: string): MillraceError {
-  return new MillraceError({ op, code: 'not_found', message: `there is no thread '${id}'` })
 }
 
 /** The same decision once more is no second one. */

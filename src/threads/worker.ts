@@ -64,6 +64,7 @@ export function startWorker(options: WorkerOptions): Worker {
   /** Those of the run that was under way, or about to begin. */
   let { losses } = options
   const advanced = new Set<() => void>()
+  const leaving = Promise.withResolvers<void>()
   const writer: Writer = options.journal.open(lease, (why) => {
     if (why !== 'fenced') onError(why)
     abandon()
@@ -72,6 +73,7 @@ export function startWorker(options: WorkerOptions): Worker {
   function abandon() {
     if (abandoned) return
     abandoned = true
+    leaving.resolve()
     writer.close()
     loop?.abandon()
     void entries?.return?.()
@@ -133,7 +135,8 @@ export function startWorker(options: WorkerOptions): Worker {
 
   async function contextOf(): Promise<Given> {
     try {
-      return { context: await options.context(options.info) }
+      // One that never comes must not keep the thread when it is given back, or lost.
+      return { context: await Promise.race([options.context(options.info), leaving.promise]) }
     } catch (thrown) {
       const { message } = toMillraceError(thrown, { op: 'millrace.context', code: 'hook_failed' })
       return {
@@ -153,8 +156,12 @@ export function startWorker(options: WorkerOptions): Worker {
     await writer.commit()
     // A process that stood still since then, and for long, may have been given up on.
     if (performance.now() - asked < options.leaseMs / 2) return
-    const lost = await store.renew([lease], options.leaseMs)
-    if (lost.length > 0) abandon()
+    try {
+      const lost = await store.renew([lease], options.leaseMs)
+      if (lost.length > 0) abandon()
+    } catch (thrown) {
+      failed(thrown)
+    }
   }
 
   /** Runs the agent: anew for these inputs, or on from where the log stands. */
@@ -168,9 +175,8 @@ export function startWorker(options: WorkerOptions): Worker {
     loop = agent.start(from, { context: given.context, relay: writer.push, commit })
     ranSomething = true
     // Whoever is heard along with a run that goes on was said to it.
-    if (heard.length === 0)
-      for (const { seq, message, mode, held } of state.waiting)
-        if (mode === 'steer' && !held) loop.hear({ seq, message })
+    for (const { seq, message, mode, held } of state.waiting)
+      if (mode === 'steer' && !held) loop.hear({ seq, message })
     // Or it was said while the context was being made.
     const reason = given.reason ?? cancelReason(state)
     if (reason !== undefined) loop.cancel(reason)
@@ -231,6 +237,7 @@ export function startWorker(options: WorkerOptions): Worker {
     abandon,
     async handOver(graceMs) {
       handingOver = true
+      leaving.resolve()
       for (const wake of advanced) wake()
       if (loop) {
         let timer: ReturnType<typeof setTimeout> | undefined
