@@ -7,7 +7,14 @@ import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from './agent.ts'
 import { scriptedProvider } from './scripted.ts'
 
-const { PORT, MILLRACE_DATA, MILLRACE_MODEL } = process.env
+const { PORT = '0', MILLRACE_DATA, MILLRACE_MODEL } = process.env
+
+// A busy port, a damaged file: what is wrong is in the message, and a stack of calls helps nobody.
+process.on('uncaughtException', (error) => {
+  console.error(`support desk: ${error.message}`)
+  process.exit(1)
+})
+if (!/^\d+$/.test(PORT)) throw new Error(`PORT must be a number, not '${PORT}'`)
 
 const found = MILLRACE_MODEL === 'simulator' ? undefined : await detectModel()
 const scripted = found?.model ? undefined : await scriptedProvider()
@@ -17,8 +24,9 @@ if (!model) throw new Error('there is neither a model nor a script')
 const data = MILLRACE_DATA || fileURLToPath(new URL('../../data/support-desk.db', import.meta.url))
 mkdirSync(dirname(data), { recursive: true })
 
-const app = millrace({ agents: supportDesk(model), store: sqliteStore(data) })
-const { url } = await app.listen({ port: Number(PORT ?? 0) })
+const store = sqliteStore(data)
+const app = millrace({ agents: supportDesk(model), store })
+const { url } = await app.listen({ port: Number(PORT) })
 
 // Those that the commands below talk in: new ones, since yesterday's may still wait for somebody.
 const own = crypto.randomUUID().slice(0, 4)
@@ -55,6 +63,7 @@ async function end() {
   ending = true
   console.log('\nLetting the tools come to an end; what is left goes on at the next start.')
   await app.close()
+  await store.close()
   await scripted?.close()
   process.exit(0)
 }

@@ -3,7 +3,7 @@ import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
-import { readDecisions } from './decisions.ts'
+import { checkChangedInput, readDecisions } from './decisions.ts'
 import type { AgentInput } from './input.ts'
 import { readInput, readLog, readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
@@ -163,9 +163,11 @@ export function agent<
         const { models } = settings(op)
         return readUserMessage(input, { op, model: models[0] as Model })
       },
-      readDecision(decision, state, op) {
+      async readDecision(decision, state, op) {
         const { tools } = settings(op)
-        return readDecisions([decision], state, tools, op)[0] as ApprovalEvent
+        const [event] = readDecisions([decision], state, tools, op) as [ApprovalEvent]
+        await checkChangedInput(event, state, tools, op)
+        return event
       },
       start(from, { context, relay, commit }) {
         const run = { context: context as Context }

@@ -35,12 +35,30 @@ export function readDecisions(
     const approval = { type: 'approval', callId, approved, ...(reason !== undefined && { reason }) } as const
     if (!input) return approval
     // A call inside a sub-agent, or with a schema that checks asynchronously, is checked when it runs, and the model told.
-    const tool = state.calls.has(callId) ? tools.find(({ name }) => name === request.name) : undefined
-    const checked = tool?.schema.check(structuredClone(input))
-    if (checked && !isThenable(checked) && checked.issues)
-      fail(
-        `the changed input for '${callId}' does not fit the schema of '${request.name}': ${checked.issues.join('; ')}`,
-      )
+    const checked = checkAgainstTool(callId, input, state, tools)
+    if (checked && !isThenable(checked) && checked.issues) fail(misfit(request, checked.issues))
     return { ...approval, input: toJson(input) as JsonObject }
   })
+}
+
+/** The same for a schema that takes its time, where there is time. Rejects with `invalid_input`. */
+export async function checkChangedInput(
+  { callId, input }: ApprovalEvent,
+  state: RunState,
+  tools: readonly Tool[],
+  op: string,
+): Promise<void> {
+  const checked = input && (await checkAgainstTool(callId, input, state, tools))
+  const name = state.calls.get(callId)?.call.name ?? ''
+  if (checked?.issues) throw invalidInput(op, misfit({ callId, name }, checked.issues))
+}
+
+/** Nothing for a call inside a sub-agent, whose tools are its own. */
+function checkAgainstTool(callId: string, input: object, state: RunState, tools: readonly Tool[]) {
+  const name = state.calls.get(callId)?.call.name
+  return tools.find((tool) => tool.name === name)?.schema.check(structuredClone(input))
+}
+
+function misfit({ callId, name }: { callId: string; name: string }, issues: readonly string[]): string {
+  return `the changed input for '${callId}' does not fit the schema of '${name}': ${issues.join('; ')}`
 }

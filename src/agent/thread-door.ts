@@ -14,7 +14,7 @@ export interface ThreadDoor {
   /** Throws `invalid_input` on what this agent cannot be told. */
   readMessage(input: string | InputUserMessage, op: string): UserMessage
   /** Throws `invalid_input` on what fits no open call, or not its tool's schema. */
-  readDecision(decision: Decision, state: RunState, op: string): ApprovalEvent
+  readDecision(decision: Decision, state: RunState, op: string): Promise<ApprovalEvent>
   /** `relay` is told of each event as it happens; no tool starts before `commit` has resolved. */
   start(
     from: ThreadStart,

@@ -103,14 +103,16 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
       })
   }
 
-  async function pump(entries: AsyncIterable<Entry>, tell: (entry: Entry) => void) {
-    for await (const entry of entries) {
-      if (!isOpen()) return 'gone'
-      tell(entry)
+  async function pump(entries: AsyncIterator<Entry, undefined>, tell: (entry: Entry) => void) {
+    // Also before the first: a client that asks anew again and again while it reads nothing would have it piled up.
+    for (;;) {
       const room = socket.writableNeedDrain ? await roomIn(socket, stuckMs) : 'room'
       if (room !== 'room') return room
+      const { done, value } = await entries.next()
+      if (done) return 'over'
+      if (!isOpen()) return 'gone'
+      tell(value)
     }
-    return 'over'
   }
 
   function tellEnds(from: number) {
@@ -205,7 +207,9 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   })
   ws.on('message', (data, isBinary) => {
     missed = 0
-    if (inbox.count()) inbox.take(isBinary ? undefined : String(data))
+    if (!inbox.count()) return
+    inbox.take(isBinary ? undefined : String(data))
+    void holdIfFull()
   })
   ws.on('ping', () => {
     // `ws` answers by itself.

@@ -3,6 +3,7 @@ import type { CommandLine } from './args.ts'
 import { readDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
 import { decisionHints } from './hints.ts'
+import { jsonLine } from './json-lines.ts'
 import type { Output } from './output.ts'
 import { showReply } from './reply.ts'
 import { joinQuestion, textFromStdin } from './stdin.ts'
@@ -34,6 +35,13 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
     const waiting = flags.thread !== undefined && !flags.new ? (await talk.thread.state()).approvals : []
     if (waiting.length > 0) {
       // It would not be heard before somebody has decided, and whoever waits here cannot.
+      output.tell('the question was not put: the thread waits for a person')
+      if (flags.json)
+        output.say(
+          jsonLine({
+            result: { threadId: talk.thread.id, outcome: 'suspended', text: '', approvals: waiting },
+          }),
+        )
       for (const hint of decisionHints(talk.thread.id, flags, waiting)) output.tell(hint)
       return exitCodes.waiting
     }

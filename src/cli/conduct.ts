@@ -38,6 +38,8 @@ const endingMs = 5000
 export async function conduct(thread: Thread, options: ConductOptions): Promise<Conducted> {
   const { output, seq, timeoutMs, failure, onEntry, decide } = options
   const fold = foldAnswer(seq)
+  /** Whether anything of the answer has come: what runs before that answers somebody else. */
+  let begun = seq === undefined
   const leaving = new AbortController()
   const stopping = new AbortController()
   let ending: Ending | undefined
@@ -49,10 +51,18 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
     ending = why
     stopping.abort()
     late = setTimeout(() => leaving.abort(), endingMs)
-    stopped = thread.stop(why.reason).catch(() => {
+    stopped = stopOwn(why.reason).catch(() => {
       leaving.abort()
       return undefined
     })
+  }
+  /** A run that answers somebody else goes on; the question then stays queued. */
+  async function stopOwn(reason: string): Promise<number | undefined> {
+    const { queued, run } = await thread.state()
+    const others = run !== undefined && run.outcome === undefined && queued.some((one) => one.seq === seq)
+    if (begun || !others) return thread.stop(reason)
+    leaving.abort()
+    return undefined
   }
   onInterrupt(end)
   const offGone = onAbort(output.gone, () => end({ exit: exitCodes.ok, reason: 'nobody reads any more' }))
@@ -68,7 +78,9 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
   async function follow(until: number | 'idle') {
     for await (const entry of thread.follow({ after, until, signal: leaving.signal })) {
       after = entry.seq
-      onEntry(entry, fold.take(entry))
+      const isAnswer = fold.take(entry)
+      begun ||= isAnswer
+      onEntry(entry, isAnswer)
       await output.drained()
     }
   }

@@ -20,6 +20,8 @@ export function confirm(request: ApprovalRequestEvent, signal: AbortSignal): Pro
     }
     signal.addEventListener('abort', leave)
     reader.once('SIGINT', leave)
+    // After Ctrl-Z and `fg` a reader is paused, and with it Ctrl-C: the terminal is raw.
+    reader.on('SIGCONT', () => reader.resume())
     reader.once('close', () => {
       signal.removeEventListener('abort', leave)
       resolve(undefined)

@@ -23,7 +23,14 @@ export function decisionHints(
 ): string[] {
   return approvals.flatMap((request) => {
     const command = (...words: string[]) =>
-      shellCommand(['approve', threadId, request.callId, ...words, ...sameFlags(flags)])
+      shellCommand([
+        'approve',
+        threadId,
+        // Some id of a provider's that cannot be shown cannot be pasted either; of a lone call it is not needed.
+        ...(cleanLine(request.callId) === request.callId ? [request.callId] : []),
+        ...words,
+        ...sameFlags(flags),
+      ])
     return [
       `${cleanLine(request.name)} waits for a person: ${questionOf(request)}`,
       `  to allow it:   ${command()}`,

@@ -29,5 +29,8 @@ function reasonOf(thrown: unknown): string {
   const code = isObject(thrown) ? thrown.code : undefined
   const message = messageOf(thrown).replace(/ imported from .*$/s, '')
   if (code === 'ERR_MODULE_NOT_FOUND') return `${message} (is it installed beside the file?)`
-  return message
+  // Node puts the place of a syntax error before the stack, and nowhere else.
+  const stack = isObject(thrown) && typeof thrown.stack === 'string' ? thrown.stack : ''
+  const [place] = /^file:\/\/\S+:\d+$/m.exec(stack.split('\n', 1)[0] ?? '') ?? []
+  return place ? `${message} (${place})` : message
 }

@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path'
 import { invalidInput } from '../protocol/index.ts'
 import { chat } from './chat/index.ts'
 import { dataPath } from './data.ts'
@@ -25,7 +24,7 @@ export async function openChat(flags: Flags): Promise<number> {
       newId,
       model,
       tools: here?.tools,
-      historyFile: join(dirname(dataPath(flags.data)), 'history'),
+      historyFile: `${dataPath(flags.data)}.history`,
       resumeHint: (id) => resumeHint(id, flags),
       onListen(listener) {
         tell = listener

@@ -1,12 +1,14 @@
-import { messageOf } from '../protocol/index.ts'
+import { messageOf, toMillraceError } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
 import { readArgs } from './args.ts'
 import { exitCodes, exitOfError } from './exit-codes.ts'
 import type { Command } from './flags.ts'
 import { commands } from './flags.ts'
 import { helpFor } from './help.ts'
+import { jsonLine } from './json-lines.ts'
 import type { Output } from './output.ts'
 import { openOutput } from './output.ts'
+import { cleanText } from './terminal/index.ts'
 import { readVersion } from './version.ts'
 
 /** Runs one command and leaves with its exit code, once everything is written. */
@@ -17,7 +19,7 @@ export async function run(argv: readonly string[]): Promise<never> {
     if (name !== 'ExperimentalWarning') output.tell(`${name}: ${message}`)
   })
   const exit = await execute(argv, output).catch((thrown: unknown) => {
-    output.tell(`millrace: ${messageOf(thrown)}`)
+    output.tell(cleanText(`millrace: ${messageOf(thrown)}`))
     return exitOfError(thrown)
   })
   await output.flushed()
@@ -39,7 +41,22 @@ async function execute(argv: readonly string[], output: Output): Promise<number>
     output.say(helpFor(about !== undefined && Object.hasOwn(commands, about) ? (about as Command) : 'ask'))
     return exitCodes.ok
   }
-  return (await commandOf(command))(line, output)
+  try {
+    return await (await commandOf(command))(line, output)
+  } catch (thrown) {
+    // Whoever reads an answer line by line finds in the last one also why there is none.
+    if (flags.json && (command === 'ask' || command === 'approve'))
+      output.say(
+        jsonLine({
+          result: {
+            outcome: 'failed',
+            text: '',
+            error: toMillraceError(thrown, { op: 'millrace', code: 'store_error' }).toJSON(),
+          },
+        }),
+      )
+    throw thrown
+  }
 }
 
 async function commandOf(

@@ -23,9 +23,10 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const { host = '127.0.0.1' } = flags
   const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
   const agents = file === undefined ? await agentOf(flags) : await agentsOf(file, flags)
+  const store = openData(flags.data)
   const app = millrace({
     agents,
-    store: openData(flags.data),
+    store,
     ...(token && { auth: bearerOf(token) }),
     hosts: listOf(flags.hosts),
     origins: listOf(flags.origins),
@@ -40,6 +41,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     return exitCodes.ok
   } finally {
     await app.close()
+    await store.close()
   }
 }
 

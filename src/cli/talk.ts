@@ -10,7 +10,7 @@ import { onlyOwn } from './claims.ts'
 import { openData } from './data.ts'
 import type { Flags } from './flags.ts'
 import { openModel } from './models.ts'
-import { noThread, ownAgent, visit } from './threads-at.ts'
+import { noThread, ownAgent, visit, withStore } from './threads-at.ts'
 import { toolsFrom } from './tools-file.ts'
 
 /** A thread that a person at the command line talks to. */
@@ -48,11 +48,14 @@ export async function openTalk(
     const tools = await toolsFrom(flags.tools)
     const { model: found, why } = await openModel(flags.model)
     const model = changeableModel(found)
-    const app = millrace({
-      agents: agent({ name: ownAgent, model, tools, system: flags.system }),
-      store: onlyOwn(store, info ? [info.id] : []),
-      onError: onError ?? ((error) => failing.abort(error)),
-    })
+    const app = withStore(
+      millrace({
+        agents: agent({ name: ownAgent, model, tools, system: flags.system }),
+        store: onlyOwn(store, info ? [info.id] : []),
+        onError: onError ?? ((error) => failing.abort(error)),
+      }),
+      store,
+    )
     const here = { model, tools, ...(why !== undefined && { why }) }
     return { app, thread: app.thread(id ?? newId()), here, agent: ownAgent, failure }
   } catch (error) {

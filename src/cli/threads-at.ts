@@ -33,7 +33,18 @@ const nobody: Model = {
 /** All threads of a file, to look at. */
 export function threadsAt(data: string | undefined): App {
   const store = onlyLooking(openData(data, { mustExist: true }))
-  return millrace({ agents: agent({ name: ownAgent, model: nobody }), store })
+  return withStore(millrace({ agents: agent({ name: ownAgent, model: nobody }), store }), store)
+}
+
+/** The same app, which closes its store too: only then is everything in the one file, with no `-wal` beside it. */
+export function withStore<A extends App>(app: A, store: ThreadStore): A {
+  return {
+    ...app,
+    async close(options) {
+      await app.close(options)
+      await store.close()
+    },
+  }
 }
 
 export interface ThreadAt {
@@ -65,7 +76,7 @@ export function visit(
   { works = false }: { readonly works?: boolean } = {},
 ): ThreadAt {
   const agents = { [info.agent]: agent({ name: info.agent, model: nobody }) }
-  const app = millrace({ agents, store: works ? onlyOwn(store) : onlyLooking(store) })
+  const app = withStore(millrace({ agents, store: works ? onlyOwn(store) : onlyLooking(store) }), store)
   return { app, thread: app.thread(info.id), info }
 }
 

@@ -1,3 +1,4 @@
+import { Console } from 'node:console'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { importFile } from './modules.ts'
@@ -10,6 +11,8 @@ const op = 'millrace'
  */
 export async function toolsFrom(file: string | undefined): Promise<readonly Tool[]> {
   if (file === undefined) return []
+  // What a tool prints is no part of the answer.
+  globalThis.console = new Console(process.stderr)
   const { default: main, ...named } = await importFile(file, '--tools')
   const tools = main === undefined ? Object.values(named).filter(isTool) : listed(main, file)
   if (tools.length === 0)

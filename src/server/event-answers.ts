@@ -9,12 +9,15 @@ import { ref } from './schemas.ts'
 import type { Streams } from './streams.ts'
 
 export interface EventAnswers {
-  /** An answer that goes on as the thread does. Takes a place among the open streams. */
-  stream(
-    call: Call,
-    thread: Thread,
-    from: { readonly after: number; readonly until?: number | 'idle' },
-  ): Response
+  /** Takes a place among the open streams. Throws if there is none. */
+  place(call: Call): StreamPlace
+}
+
+export interface StreamPlace {
+  /** An answer that goes on as the thread does, and frees the place when it ends. */
+  stream(thread: Thread, from: { readonly after: number; readonly until?: number | 'idle' }): Response
+  /** For one that comes to nothing. */
+  free(): void
 }
 
 export interface EventAnswersOptions {
@@ -26,26 +29,36 @@ export interface EventAnswersOptions {
 
 export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAnswersOptions): EventAnswers {
   return {
-    stream({ request, visitor, connection }, thread, { after, until }) {
-      // Only the head was asked for.
-      if (request.method === 'HEAD') return new Response(null, { headers: eventHeaders })
+    place({ request, visitor, connection }) {
       const stop = new AbortController()
-      const free = streams.open(visitor.user, () => stop.abort())
-      const feed = {
-        entries: thread.follow({ after, until, signal: stop.signal }),
-        signal: stop.signal,
-        ends: until !== undefined,
-        heartbeatMs,
-        stuckMs,
-        end() {
-          free()
-          stop.abort()
-        },
-        onError: (error: unknown) => publicError(error, (error, id) => onError(reportOf(error, id))),
+      // Where only the head is asked for, nothing goes on.
+      const isHead = request.method === 'HEAD'
+      const free = isHead ? () => {} : streams.open(visitor.user, () => stop.abort())
+      return { free, stream }
+
+      function stream(thread: Thread, { after, until }: { after: number; until?: number | 'idle' }) {
+        if (isHead) return new Response(null, { headers: eventHeaders })
+        const feed = {
+          entries: thread.follow({ after, until, signal: stop.signal }),
+          signal: stop.signal,
+          ends: until !== undefined,
+          heartbeatMs,
+          stuckMs,
+          end() {
+            free()
+            stop.abort()
+          },
+          onError: (error: unknown) => publicError(error, (error, id) => onError(reportOf(error, id))),
+        }
+        if (!connection) {
+          // A client that goes before its answer is looked at: nobody reads or cancels that.
+          if (request.signal.aborted) feed.end()
+          else request.signal.addEventListener('abort', feed.end, { once: true })
+          return new Response(eventStream(feed), { headers: eventHeaders })
+        }
+        connection.takeFeed(feed)
+        return new Response(null, { headers: eventHeaders })
       }
-      if (!connection) return new Response(eventStream(feed), { headers: eventHeaders })
-      connection.takeFeed(feed)
-      return new Response(null, { headers: eventHeaders })
     },
   }
 }
@@ -109,7 +122,7 @@ export function eventRoutes(events: EventAnswers): Route[] {
         const after = Number(call.headers['last-event-id'] ?? call.query.after ?? 0)
         checkCursor(after, info.head)
         if (!wantsJson(call.request))
-          return events.stream(call, thread, { after, ...(until !== undefined && { until }) })
+          return events.place(call).stream(thread, { after, ...(until !== undefined && { until }) })
         const entries = await thread.read({ after, limit })
         return Response.json({ entries, head: Math.max(info.head, entries.at(-1)?.seq ?? 0) })
       },

@@ -45,6 +45,8 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     maxHeaderSize: headerBytes,
     headersTimeout,
     requestTimeout,
+    // Node looks every 30 seconds by itself.
+    connectionsCheckingInterval: 5000,
     // Others (`h2c`) are offers, and are left alone.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   })

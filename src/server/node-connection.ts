@@ -76,7 +76,8 @@ export function toRequest(incoming: IncomingMessage, more: Record<string, string
 
 function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    // One that grows: a body in chunks of one byte would be a million objects.
+    let bytes = Buffer.allocUnsafe(Math.min(most, 4096))
     let size = 0
     const settle = (act: () => void) => {
       incoming.off('data', take)
@@ -85,12 +86,16 @@ function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array> 
       act()
     }
     const take = (chunk: Buffer) => {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size <= most) return
-      settle(() => reject(tooLarge(most)))
+      const end = size + chunk.length
+      if (end > most) return settle(() => reject(tooLarge(most)))
+      if (end > bytes.length) {
+        const larger = Buffer.allocUnsafe(Math.min(most, Math.max(end, 2 * bytes.length)))
+        bytes.copy(larger, 0, 0, size)
+        bytes = larger
+      }
+      size += chunk.copy(bytes, size)
     }
-    const done = () => settle(() => resolve(Buffer.concat(chunks)))
+    const done = () => settle(() => resolve(bytes.subarray(0, size)))
     const gone = () => settle(() => reject(refusal(400, 'invalid_input', 'the body broke off')))
     if (incoming.destroyed) return gone()
     incoming.on('data', take)

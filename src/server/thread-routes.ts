@@ -75,10 +75,7 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
         const { user } = call.visitor
         checkChosenId(id, call)
         const thread = app.thread(id, { ...options, user })
-        if (id !== undefined && (await exists(thread))) throw taken()
-        const info = await thread.create()
-        // Somebody else may have been quicker.
-        if (info.user !== user) throw taken()
+        const info = await thread.create({ anew: true }).catch(asTaken)
         return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
     },
@@ -135,9 +132,17 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
             'invalid_input',
             'the field key and the header idempotency-key say different things',
           )
-        const seq = await send(thread, { ...command, ...(key !== undefined && { key }) })
-        if (wantsEvents(call.request)) return events.stream(call, thread, { after: seq - 1, until: seq })
-        return written(seq)
+        const say = () => send(thread, { ...command, ...(key !== undefined && { key }) })
+        if (!wantsEvents(call.request)) return written(await say())
+        // Its place first: what is refused for want of one must not have been said.
+        const place = events.place(call)
+        try {
+          const seq = await say()
+          return place.stream(thread, { after: seq - 1, until: seq })
+        } catch (error) {
+          place.free()
+          throw error
+        }
       },
     },
     {
@@ -180,9 +185,7 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
         const { user } = visitor
         const fork = await thread
           .fork(at, { ...(id !== undefined && { id }), ...(user !== undefined && { user }) })
-          .catch((error: unknown) => {
-            throw isMillraceError(error) && error.code === 'conflict' ? taken() : error
-          })
+          .catch(asTaken)
         return Response.json(await fork.info(), {
           status: 201,
           headers: { location: `/threads/${fork.id}` },
@@ -197,14 +200,8 @@ function taken() {
   return refusal(409, 'conflict', 'there is a thread with that id: choose another, or leave it out')
 }
 
-async function exists(thread: { info(): Promise<unknown> }): Promise<boolean> {
-  return thread.info().then(
-    () => true,
-    (error: unknown) => {
-      if (isMillraceError(error) && error.code === 'not_found') return false
-      throw error
-    },
-  )
+function asTaken(error: unknown): never {
+  throw isMillraceError(error) && error.code === 'conflict' ? taken() : error
 }
 
 function written(seq: number): Response {

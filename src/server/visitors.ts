@@ -4,6 +4,7 @@ import type { ThreadInfo } from '../protocol/index.ts'
 import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
 import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
 import type { Auth, Identity } from './options.ts'
+import { publicThread } from './public-thread.ts'
 import { noThread, refusal } from './refusal.ts'
 
 /** Somebody who may ask for things. What others own is not there for it. */
@@ -78,7 +79,8 @@ export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
           throw isMillraceError(error) && error.code === 'not_found' ? noThread() : error
         })
         if (!(await sees(info))) throw noThread()
-        return { thread, info }
+        // Without users there is only the owner, who is told everything.
+        return { thread: identity ? publicThread(thread) : thread, info }
       },
       list: (options) => (identity?.sees ? listSeen(app, options, sees) : app.threads({ ...options, user })),
       pay() {

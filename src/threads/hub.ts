@@ -91,9 +91,25 @@ export function hub(store: ThreadStore): Hub {
   function readNews() {
     for (const [threadId, head] of news) {
       const tail = tails.get(threadId)
-      if (tail && tail.head < head) catchUp(threadId, tail)
+      if (!tail || tail.head >= head) continue
+      if (Number.isFinite(head)) catchUp(threadId, tail)
+      else void lookAnew(threadId, tail)
     }
     news.clear()
+  }
+
+  /** More than growth was told of: it may be gone, or another of the same id, whose log is shorter. */
+  async function lookAnew(threadId: string, tail: Tail) {
+    // As known before it is asked: meanwhile it may have grown.
+    const known = tail.head
+    const info = await store.get(threadId).catch(() => undefined)
+    if (info && info.head < known) end(threadId)
+    else catchUp(threadId, tail)
+  }
+
+  function end(threadId: string) {
+    const error = threadNotFound(op, threadId)
+    for (const follower of [...(tails.get(threadId)?.followers ?? [])]) follower.wake(error)
   }
 
   function follow(threadId: string, after: number, signal?: AbortSignal): Following {
@@ -246,10 +262,7 @@ export function hub(store: ThreadStore): Hub {
       news.set(threadId, Math.max(head, news.get(threadId) ?? 0))
     },
     follow,
-    deleted(threadId) {
-      for (const follower of [...(tails.get(threadId)?.followers ?? [])])
-        follower.wake(threadNotFound(op, threadId))
-    },
+    deleted: end,
     close() {
       closed = true
       for (const tail of tails.values()) for (const follower of [...tail.followers]) follower.wake()

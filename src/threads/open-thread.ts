@@ -56,12 +56,13 @@ const followTable: OptionTable<FollowOptions> = {
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
 const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: anything, input: anything }
+const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
 const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
 
-/** `made` is what the thread is if it has to be made. */
-export function openThread(made: NewThread, shared: Shared): Thread {
+/** `asked` is what the thread becomes if it has to be made. */
+export function openThread(asked: NewThread, shared: Shared): Thread {
   const { store, hub, agents, wake, checkOpen } = shared
-  const { id } = made
+  const { id } = asked
 
   async function info(op: string): Promise<ThreadInfo> {
     checkOpen(op)
@@ -70,11 +71,10 @@ export function openThread(made: NewThread, shared: Shared): Thread {
     return found
   }
 
-  async function create(op: string): Promise<ThreadInfo> {
+  async function create(op: string, anew: boolean): Promise<ThreadInfo> {
     checkOpen(op)
-    const found = await store.get(id)
-    if (found) return found
-    await store.create(made)
+    const made = await store.create(asked)
+    if (!made && anew) throw taken(id, op)
     return info(op)
   }
 
@@ -137,7 +137,7 @@ export function openThread(made: NewThread, shared: Shared): Thread {
     if (earlier) return counted(earlier, decision, op)
     if (!state.run || !approvalsOf(state).some((request) => request.callId === callId))
       throw tooLate(state, callId, op)
-    const event = agent.readDecision(decision, state.run, op)
+    const event = await agent.readDecision(decision, state.run, op)
     const entry = await signal(`approval:${callId}`, event)
     return counted(entry as { seq: number; event: ApprovalEvent }, decision, op)
   }
@@ -154,7 +154,11 @@ export function openThread(made: NewThread, shared: Shared): Thread {
 
   return {
     id,
-    create: () => create('thread.create'),
+    async create(options = {}) {
+      const op = 'thread.create'
+      checkOptions(options, createTable, { op, what: 'the option' })
+      return create(op, options.anew ?? false)
+    },
     info: () => info('thread.info'),
 
     async send(message, options = {}) {
@@ -165,11 +169,11 @@ export function openThread(made: NewThread, shared: Shared): Thread {
       const { mode = 'queue', key } = options
       const event = {
         type: 'input',
-        message: agentOf(found ?? made, op).readMessage(message, op),
+        message: agentOf(found ?? asked, op).readMessage(message, op),
         mode,
       } as const
       // Only now: what cannot be said makes no thread.
-      if (!found) await store.create(made)
+      if (!found) await store.create(asked)
       const { seq } = await signal(key === undefined ? undefined : `input:${key}`, event)
       return seq
     },
@@ -237,8 +241,7 @@ export function openThread(made: NewThread, shared: Shared): Thread {
           at: entries.at(-1)?.at ?? 0,
           event: { type: 'stop', reason: 'the thread was forked here' },
         })
-      if (!(await store.create(forked, entries)))
-        throw new MillraceError({ op, code: 'conflict', message: `there is a thread '${forked.id}' already` })
+      if (!(await store.create(forked, entries))) throw taken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread
@@ -251,6 +254,10 @@ export function openThread(made: NewThread, shared: Shared): Thread {
       return gone
     },
   }
+}
+
+function taken(id: string, op: string): MillraceError {
+  return new MillraceError({ op, code: 'conflict', message: `there is a thread '${id}' already` })
 }
 
 /** The same decision once more is no second one. */

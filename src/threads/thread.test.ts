@@ -147,8 +147,10 @@ describe('what is asked for', () => {
 
   test('the context of a thread reaches its tools; one that cannot be made fails the run', async () => {
     const held = heldTool('hold')
+    const errors: string[] = []
     const app = start({
       agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
+      onError: ({ message }) => errors.push(message),
       context: ({ user }) => {
         if (!user) throw new Error('nobody is logged in')
       },
@@ -156,8 +158,12 @@ describe('what is asked for', () => {
     const thread = app.thread()
     await thread.send('go')
     expect(eventsOf(await untilIdle(thread), 'run-end')).toMatchObject([
-      { outcome: 'failed', error: { code: 'hook_failed', message: expect.stringContaining('nobody') } },
+      {
+        outcome: 'failed',
+        error: { code: 'hook_failed', message: 'the context of the thread could not be made' },
+      },
     ])
+    expect(errors).toEqual(['nobody is logged in'])
   })
 })
 

@@ -20,8 +20,8 @@ export interface ReadOptions {
 /** A conversation. What has no thread yet is made by the first `send` or `create`; everything else rejects with `not_found`. */
 export interface Thread {
   readonly id: string
-  /** Makes the thread if it is not there yet. */
-  create(): Promise<ThreadInfo>
+  /** Makes the thread if it is not there yet; with `anew` it rejects with `conflict` if it is. */
+  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   /** Says something. Resolves with its number when it is durable; whoever follows sees what comes of it. */
   send(message: string | InputUserMessage, options?: SendOptions): Promise<number>

@@ -50,6 +50,12 @@ interface Given {
   readonly error?: MillraceError
 }
 
+/** How a thread is left for which this is what comes next. */
+function restOf(next: ReturnType<typeof nextThreadAction>['type']): 'idle' | 'waiting' | 'runnable' {
+  if (next === 'idle') return 'idle'
+  return next === 'wait' ? 'waiting' : 'runnable'
+}
+
 export function startWorker(options: WorkerOptions): Worker {
   const { store, hub, lease, agent, onError } = options
   const { threadId } = lease
@@ -138,15 +144,11 @@ export function startWorker(options: WorkerOptions): Worker {
       // One that never comes must not keep the thread when it is given back, or lost.
       return { context: await Promise.race([options.context(options.info), leaving.promise]) }
     } catch (thrown) {
-      const { message } = toMillraceError(thrown, { op: 'millrace.context', code: 'hook_failed' })
-      return {
-        error: new MillraceError({
-          op: 'millrace.context',
-          code: 'hook_failed',
-          message: `the context of the thread could not be made: ${message}`,
-          cause: thrown,
-        }),
-      }
+      // What it says may be a secret of ours: the log is for everybody who sees the thread.
+      const message = 'the context of the thread could not be made'
+      const error = new MillraceError({ op: 'millrace.context', code: 'hook_failed', message })
+      onError(toMillraceError(thrown, { op: 'millrace.context', code: 'hook_failed' }))
+      return { error }
     }
   }
 
@@ -251,7 +253,7 @@ export function startWorker(options: WorkerOptions): Worker {
       await done
       try {
         await takenUpTo(await writer.commit())
-        while (!abandoned && !(await release('runnable'))) {}
+        while (!abandoned && !(await release(restOf(nextThreadAction(state).type)))) {}
       } catch (thrown) {
         failed(thrown)
       }

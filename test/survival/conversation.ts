@@ -84,7 +84,7 @@ export interface ConversationOptions {
   readonly urls: readonly string[]
   readonly random: Random
   /** True for as long as the user has more to say. */
-  readonly goesOn: (said: number) => boolean
+  readonly goesOn: () => boolean
   readonly onEntry?: (entry: Entry) => void
 }
 
@@ -98,11 +98,12 @@ export function converse(options: ConversationOptions): Conversation {
     return reader(`${id} over ${transport}`, remote.thread(id), transport === 'sse' ? hear : onEntry)
   })
   const [own] = readers as [Reader]
+  const failure = Promise.withResolvers<never>()
   let said = 0
 
   function hear(entry: Entry) {
     onEntry?.(entry)
-    if (entry.event.type === 'approval-request') void decide(entry.event.callId)
+    if (entry.event.type === 'approval-request') decide(entry.event.callId).catch(failure.reject)
   }
 
   async function decide(callId: string) {
@@ -124,7 +125,7 @@ export function converse(options: ConversationOptions): Conversation {
   }
 
   async function talk() {
-    while (goesOn(said)) {
+    while (goesOn()) {
       const answered = await say(random.pick(['queue', 'queue', 'queue', 'steer', 'interrupt']))
       if (random.chance(0.7)) await answered()
       else await delay(random.whole(0, 300))
@@ -136,27 +137,11 @@ export function converse(options: ConversationOptions): Conversation {
     await Promise.all(readers.map((one) => one.until((state) => state.head >= head)))
   }
 
-  return { id, readers, said: () => said, over: talk() }
+  return { id, readers, said: () => said, over: Promise.race([talk(), failure.promise]) }
 }
 
-/** Until all are over. One that has not ended after so long never will: then it says where each of those stands. */
-export async function allOver(conversations: readonly Conversation[], limitMs: number): Promise<void> {
-  const open = new Set(conversations)
-  const over = conversations.map((one) => one.over.then(() => open.delete(one)))
-  const controller = new AbortController()
-  const late = delay(limitMs, undefined, { signal: controller.signal }).then(() => {
-    throw new Error([`not over after ${limitMs} ms:`, ...[...open].map(standing)].join('\n'))
-  })
-  // It is called off in the end.
-  late.catch(() => {})
-  try {
-    await Promise.race([Promise.all(over), late])
-  } finally {
-    controller.abort()
-  }
-}
-
-function standing({ id, said, readers }: Conversation): string {
+/** Where it stands, for whoever waits for its end in vain. */
+export function standing({ id, said, readers }: Conversation): string {
   const lines = readers.map(({ name, state, entries }) => {
     const last = entries.slice(-8).map(({ seq, event }) => `${seq} ${event.type}`)
     return `${name}: ${nextThreadAction(state).type} after ${last.join(', ')}`

@@ -1,7 +1,8 @@
 import { expect, onTestFailed, test } from 'vitest'
 import { client } from '../../src/client/index.ts'
-import { allOver, converse, patience, reader, readLog } from './conversation.ts'
+import { converse, patience, reader, readLog } from './conversation.ts'
 import { randomPlot } from './plot.ts'
+import type { CuttingProxy } from './proxy.ts'
 import { cuttingProxy } from './proxy.ts'
 import { newSeed, random } from './random.ts'
 import { faultsOf } from './verdict.ts'
@@ -14,29 +15,31 @@ test('clients whose connections are cut again and again read what those read who
   const world = await openWorld({ plot })
   onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n${world.complaints()}`))
   const { url } = world.posts[0] as Post
-  const proxies = await Promise.all(
-    ['sse', 'websocket', 'user'].map((name) => cuttingProxy(url, random(seed + name))),
-  )
-  const [bySse, bySocket, byUser] = proxies as [(typeof proxies)[0], (typeof proxies)[0], (typeof proxies)[0]]
-  const enough = () => proxies.every(({ cuts }) => cuts() >= 15)
+  const proxies: CuttingProxy[] = []
+  const behindProxy = async () => {
+    const proxy = await cuttingProxy(url, random(`${seed} ${proxies.length}`))
+    proxies.push(proxy)
+    return proxy.url
+  }
   try {
     await client(url).create({ id: 't0', agent: 'chat' })
-    const follow = (name: string, address: string, transport: 'sse' | 'websocket') =>
+    const read = (name: string, address: string, transport: 'sse' | 'websocket') =>
       reader(name, client(address, { transport, retry: patience }).thread('t0'))
     const readers = [
-      follow('who stayed', url, 'sse'),
-      follow('who was cut off over SSE', bySse.url, 'sse'),
-      follow('who was cut off over a WebSocket', bySocket.url, 'websocket'),
+      read('who stayed, over SSE', url, 'sse'),
+      read('who stayed, over a WebSocket', url, 'websocket'),
+      read('who was cut off, over SSE', await behindProxy(), 'sse'),
+      read('who was cut off, over a WebSocket', await behindProxy(), 'websocket'),
     ]
     const talk = converse({
       id: 't0',
-      // What the user says goes through a proxy too: an answer that is lost must not become a second message.
-      urls: [byUser.url],
+      // What is said goes through a proxy too: an answer that is lost must not make a second message of the first.
+      urls: [await behindProxy()],
       random: random(seed),
-      goesOn: () => !enough(),
+      goesOn: () => proxies.some(({ cuts }) => cuts() < 15),
     })
-    await allOver([talk], 60_000)
-    const { head } = talk.readers[0]?.state ?? { head: 0 }
+    await talk.over
+    const head = Math.max(...talk.readers.map(({ state }) => state.head))
     await Promise.all(readers.map((one) => one.until((state) => state.head >= head)))
     const conversation = { ...talk, readers: [...readers, ...talk.readers] }
     const log = await readLog(url, 't0')

@@ -4,28 +4,25 @@ import { connect, createServer } from 'node:net'
 import type { Random } from './random.ts'
 
 /** Stands between clients and a server, and cuts every connection sooner or later. */
-export interface Proxy {
+export interface CuttingProxy {
   readonly url: string
   /** How many connections it has cut. */
   readonly cuts: () => number
-  /** From now on it lets everything pass. */
-  relent(): void
   close(): Promise<void>
 }
 
 /** A connection is cut after some hundred milliseconds, or within an answer after so many bytes, wherever that is in it. */
-export async function cuttingProxy(target: string, random: Random): Promise<Proxy> {
+export async function cuttingProxy(target: string, random: Random): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()
   let cuts = 0
-  let relents = false
 
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
     const both = [near, far]
     let bytes = random.chance(0.5) ? random.whole(0, 20_000) : Number.POSITIVE_INFINITY
     const cut = () => {
-      if (near.destroyed || relents) return
+      if (near.destroyed) return
       cuts++
       if (random.chance(0.5)) near.resetAndDestroy()
       else near.destroy()
@@ -34,7 +31,7 @@ export async function cuttingProxy(target: string, random: Random): Promise<Prox
     near.pipe(far)
     far.on('data', (data) => {
       bytes -= data.length
-      if (bytes >= 0 || relents) return void near.write(data)
+      if (bytes >= 0) return void near.write(data)
       // What is within the limit arrives, and may end in the middle of a frame or of a character.
       near.write(data.subarray(0, bytes), cut)
     })
@@ -54,9 +51,6 @@ export async function cuttingProxy(target: string, random: Random): Promise<Prox
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cuts: () => cuts,
-    relent() {
-      relents = true
-    },
     async close() {
       const closed = once(server, 'close')
       server.close()

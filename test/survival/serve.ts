@@ -1,4 +1,3 @@
-import { flushCompileCache } from 'node:module'
 import { millrace } from '../../src/server/index.ts'
 import { sqliteStore } from '../../src/threads/sqlite.ts'
 import { deskAgents, dieIf } from './desk.ts'
@@ -20,8 +19,6 @@ const app = millrace({
   ...options,
 })
 const { url } = await app.listen({ port })
-// A process that is killed has no other chance to leave what it compiled to the next one.
-flushCompileCache()
 process.stdout.write(`${url}\n`)
 
 process.once('SIGTERM', async () => {

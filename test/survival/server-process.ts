@@ -2,7 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
 import type { AppOptions } from '../../src/threads/index.ts'
 
 export interface ServerConfig extends Pick<AppOptions, 'leaseMs' | 'recoverMs' | 'flushMs' | 'maxLosses'> {
@@ -36,14 +38,24 @@ export interface ServerProcess {
   thaw(): void
 }
 
-const script = fileURLToPath(new URL('./serve.ts', import.meta.url))
-
-/** Types are stripped and code is compiled once for all processes: 0.1 s to start instead of 0.4 s. */
-export function startServer(config: ServerConfig, { compileCache }: { compileCache: string }): ServerProcess {
-  const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(config)], {
-    stdio: 'pipe',
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCache, NODE_OPTIONS: '' },
+/**
+ * All that a server needs, in one file: 0.12 s to start instead of 0.25 s, and a whole second less for the first one. What somebody changes
+ * in the sources meanwhile does not matter either.
+ */
+export async function bundleServer(folder: string): Promise<string> {
+  const file = join(folder, 'serve.mjs')
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL('./serve.ts', import.meta.url)),
+    platform: 'node',
+    external: [/^node:/],
   })
+  await bundle.write({ file, codeSplitting: false })
+  await bundle.close()
+  return file
+}
+
+export function startServer(bundle: string, config: ServerConfig): ServerProcess {
+  const child: ChildProcess = spawn(process.execPath, [bundle, JSON.stringify(config)], { stdio: 'pipe' })
   const pid = child.pid as number
   let killed = false
   let stderr = ''

@@ -10,7 +10,7 @@ import { readDeeds } from './deeds.ts'
 import type { Plot } from './plot.ts'
 import { sceneOf } from './plot.ts'
 import type { ServerConfig, ServerProcess } from './server-process.ts'
-import { fixedPort, startServer } from './server-process.ts'
+import { bundleServer, fixedPort, startServer } from './server-process.ts'
 
 /** A place where a server runs, one process after the other, always at the same address. */
 export interface Post {
@@ -33,26 +33,23 @@ export interface World {
   close(): Promise<void>
 }
 
+/** How long the provider takes over each piece of an answer, at most. */
+const pieceMs = 5
+
 export interface WorldOptions extends Pick<ServerConfig, 'leaseMs' | 'recoverMs' | 'maxLosses'> {
   readonly plot: Plot
   /** How many servers share the file. */
   readonly posts?: number
-  /** How long the provider takes over each piece of an answer, at most. */
-  readonly pieceMs?: number
 }
 
-export async function openWorld({
-  plot,
-  posts: count = 1,
-  pieceMs = 5,
-  ...app
-}: WorldOptions): Promise<World> {
+export async function openWorld({ plot, posts: count = 1, ...app }: WorldOptions): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-survival-'))
   const [file, deeds] = [join(folder, 'threads.db'), join(folder, 'deeds.jsonl')]
   const clock = {
     ...systemClock,
     turn: () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * pieceMs)),
   }
+  const bundle = await bundleServer(folder)
   const provider = await providerSimulator((request) => plot(sceneOf(request)), {
     clock,
     deltaChars: [5, 9, 14],
@@ -65,7 +62,7 @@ export async function openWorld({
     const config = { port, file, deeds, provider: provider.url, ...app }
     const start = () => {
       if (closed) throw new Error('the world is closed')
-      const started = startServer(config, { compileCache: join(folder, 'compiled') })
+      const started = startServer(bundle, config)
       processes.push(started)
       return started
     }
@@ -93,7 +90,6 @@ export async function openWorld({
     for (let index = 0; index < count; index++) {
       const opened = post(await fixedPort())
       posts.push(opened)
-      // The first one compiles for all.
       await opened.process.ready
     }
   } catch (error) {

@@ -36,6 +36,8 @@ interface State {
   shape: LineShape
   row: Span[]
   rowWidth: number
+  /** How much of that is what the row begins with. */
+  startWidth: number
   /** There is more in the row than what it begins with, and white. */
   filled: boolean
   /** Goes to the row as a whole, once it is known to fit. */
@@ -52,6 +54,7 @@ export function layRows(width: () => number): Rows {
     shape: {},
     row: [],
     rowWidth: 0,
+    startWidth: 0,
     filled: false,
     word: [],
     wordWidth: 0,
@@ -115,7 +118,8 @@ function columnsOf(state: State, char: string): number {
 }
 
 function makeRoom(state: State, columns: number, width: number) {
-  if (state.filled) {
+  // White that leaves no room for what comes behind it is not seen either.
+  if (state.filled || (state.word.length === 0 && state.rowWidth > state.startWidth)) {
     endRow(state)
     beginRow(state, state.shape.rest)
   }
@@ -154,6 +158,7 @@ function beginRow(state: State, prefix: readonly Span[] = []) {
   state.row = copyOf(prefix)
   state.rowWidth = 0
   for (const { text } of prefix) for (const char of text) state.rowWidth += charWidth(char)
+  state.startWidth = state.rowWidth
   state.filled = false
 }
 

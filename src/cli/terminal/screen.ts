@@ -86,6 +86,11 @@ export function screenOn(out: WriteStream): Screen {
       return height()
     },
     show(above, live, wanted) {
+      // A row that was laid out for a wider window is broken in two by this one.
+      if (drawn.some((row) => widthOf(row) > columns())) {
+        out.write(erase())
+        forget()
+      }
       const hidden = Math.max(0, live.length - height())
       const fitting = live.slice(hidden)
       const shifted = wanted && { ...wanted, row: wanted.row - hidden }
