@@ -137,7 +137,7 @@ export function millrace(options: AppOptions): App {
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
   const followers = hub(store)
-  const writing = journal({ store, flushMs, onWritten: followers.publish })
+  const writing = journal({ store, flushMs, patienceMs: leaseMs, onWritten: followers.publish })
   const work = dispatcher({
     store,
     journal: writing,

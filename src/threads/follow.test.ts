@@ -173,9 +173,14 @@ describe('following', () => {
 })
 
 describe('the journal', () => {
-  function journalOver(store: ThreadStore, lost: unknown[] = []) {
+  function journalOver(store: ThreadStore, { patienceMs = 0, lost = [] as unknown[] } = {}) {
     const written: Entry[] = []
-    const keeping = journal({ store, flushMs: 0, onWritten: (_, entries) => written.push(...entries) })
+    const keeping = journal({
+      store,
+      flushMs: 0,
+      patienceMs,
+      onWritten: (_, entries) => written.push(...entries),
+    })
     return { written, keeping, lost, onLost: (why: unknown) => lost.push(why) }
   }
 
@@ -230,6 +235,25 @@ describe('the journal', () => {
     await writer.commit()
     expect(written).toEqual([])
     expect((await store.get('t'))?.head).toBe(1)
+  })
+
+  test('what the store could not write is tried again, in order, and nobody hears of it', async () => {
+    const { store, lease } = await setUp()
+    let failures = 3
+    const { keeping, written, lost, onLost } = journalOver(
+      {
+        ...store,
+        append: (batches) => (failures-- > 0 ? Promise.reject(new Error('a hiccup')) : store.append(batches)),
+      },
+      { patienceMs: 60_000 },
+    )
+    const writer = keeping.open(lease, onLost)
+    writer.push({ type: 'text', text: 'one ' })
+    const first = writer.commit()
+    writer.push({ type: 'text', text: 'two' })
+    await Promise.all([first, writer.commit()])
+    expect(wordsOf(written)).toBe('one two')
+    expect(lost).toEqual([])
   })
 
   test('one batch that cannot be written does not take the others with it', async () => {

@@ -23,6 +23,8 @@ interface OpenWriter {
   pending: (RunEvent | Growing)[]
   waiting: ((head: number) => void)[]
   head: number
+  /** Since when nothing could be written. */
+  failingSince: number | undefined
   closed: boolean
 }
 
@@ -30,9 +32,14 @@ export interface JournalOptions {
   readonly store: ThreadStore
   /** How long deltas wait for others at most. The first after a pause does not wait. */
   readonly flushMs: number
+  /** How long it tries again to write what the store could not. */
+  readonly patienceMs: number
   /** Told of what has become durable, in order. */
   readonly onWritten: (threadId: string, entries: readonly Entry[]) => void
 }
+
+/** How long it waits before that. */
+const retryMs = 50
 
 /** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
 const urgent: ReadonlySet<RunEvent['type']> = new Set([
@@ -42,7 +49,7 @@ const urgent: ReadonlySet<RunEvent['type']> = new Set([
   'run-end',
 ])
 
-export function journal({ store, flushMs, onWritten }: JournalOptions): Journal {
+export function journal({ store, flushMs, patienceMs, onWritten }: JournalOptions): Journal {
   /** Those with something to write, in the order in which they came. */
   let dirty = new Set<OpenWriter>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -73,15 +80,39 @@ export function journal({ store, flushMs, onWritten }: JournalOptions): Journal 
     const results = await writeAll(batches)
     for (const [index, writer] of writers.entries()) {
       const result = results[index] as (typeof results)[number]
-      if (Array.isArray(result)) {
-        writer.head = (result.at(-1) as Entry | undefined)?.seq ?? writer.head
-        if (result.length > 0) onWritten(writer.lease.threadId, result)
-      } else lose(writer, result as 'fenced' | MillraceError)
-      for (const resolve of commits[index] ?? []) resolve(writer.head)
+      const waiting = commits[index] ?? []
+      if (result === 'fenced') lose(writer, result)
+      else if (Array.isArray(result)) written(writer, result)
+      else if (keep(writer, batches[index]?.events ?? [], waiting)) continue
+      else lose(writer, result as MillraceError)
+      for (const resolve of waiting) resolve(writer.head)
     }
     flushedAt = performance.now()
     flushing = false
     if (dirty.size > 0) schedule(urgently)
+  }
+
+  function written(writer: OpenWriter, entries: readonly Entry[]) {
+    writer.failingSince = undefined
+    const last = entries.at(-1)
+    if (!last) return
+    writer.head = last.seq
+    onWritten(writer.lease.threadId, entries)
+  }
+
+  /** Nothing was written, so it can be tried again: a disk that hiccups is no reason to begin the round anew. */
+  function keep(writer: OpenWriter, events: readonly RunEvent[], waiting: OpenWriter['waiting']): boolean {
+    const now = performance.now()
+    writer.failingSince ??= now
+    if (writer.closed || now - writer.failingSince >= patienceMs) return false
+    writer.pending.unshift(...events)
+    writer.waiting.unshift(...waiting)
+    setTimeout(() => {
+      if (writer.closed) return
+      dirty.add(writer)
+      schedule(true)
+    }, retryMs)
+    return true
   }
 
   async function writeAll(batches: Parameters<ThreadStore['append']>[0]) {
@@ -117,7 +148,15 @@ export function journal({ store, flushMs, onWritten }: JournalOptions): Journal 
 
   return {
     open(lease, onLost) {
-      const writer: OpenWriter = { lease, onLost, pending: [], waiting: [], head: 0, closed: false }
+      const writer: OpenWriter = {
+        lease,
+        onLost,
+        pending: [],
+        waiting: [],
+        head: 0,
+        failingSince: undefined,
+        closed: false,
+      }
       return {
         push(event) {
           if (writer.closed) return
