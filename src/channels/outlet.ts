@@ -22,17 +22,18 @@ const looks = 4
 export type Room = 'room' | 'gone' | 'stuck'
 
 /**
- * Waits until a stream that is full has sent what it holds. `gone` if it closes first, `stuck` if it takes longer than
+ * Waits until a stream that is full has sent what it holds. `gone` if it closes first, or nobody waits any more, `stuck` if it takes longer than
  * `stuckMs`. Never rejects.
  */
-export function roomIn(stream: Writable, stuckMs: number): Promise<Room> {
-  if (stream.destroyed) return Promise.resolve('gone')
+export function roomIn(stream: Writable, stuckMs: number, signal?: AbortSignal): Promise<Room> {
+  if (stream.destroyed || signal?.aborted) return Promise.resolve('gone')
   if (!stream.writableNeedDrain) return Promise.resolve('room')
   return new Promise((resolve) => {
     const settle = (room: Room) => {
       cancel()
       stream.off('drain', drained)
       stream.off('close', closed)
+      signal?.removeEventListener('abort', closed)
       resolve(room)
     }
     const drained = () => settle('room')
@@ -49,6 +50,7 @@ export function roomIn(stream: Writable, stuckMs: number): Promise<Room> {
     let cancel = systemClock.after(stuckMs / looks, look)
     stream.on('drain', drained)
     stream.on('close', closed)
+    signal?.addEventListener('abort', closed)
   })
 }
 

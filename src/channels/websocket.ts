@@ -93,7 +93,7 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     const { signal } = following
     // Where only ends are told they are folded from the whole log.
     const entries = thread.follow({ after: stream ? from : 0, signal })
-    pump(entries, stream ? tellEntry : tellEnds(from))
+    pump(entries, signal, stream ? tellEntry : tellEnds(from))
       .then((end) => {
         if (end === 'stuck') closeStuck()
         else if (!signal.aborted) return followingEnded()
@@ -103,10 +103,14 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
       })
   }
 
-  async function pump(entries: AsyncIterator<Entry, undefined>, tell: (entry: Entry) => void) {
+  async function pump(
+    entries: AsyncIterator<Entry, undefined>,
+    signal: AbortSignal,
+    tell: (entry: Entry) => void,
+  ) {
     // Also before the first: a client that asks anew again and again while it reads nothing would have it piled up.
     for (;;) {
-      const room = socket.writableNeedDrain ? await roomIn(socket, stuckMs) : 'room'
+      const room = socket.writableNeedDrain ? await roomIn(socket, stuckMs, signal) : 'room'
       if (room !== 'room') return room
       const { done, value } = await entries.next()
       if (done) return 'over'
