@@ -13,7 +13,7 @@ export interface EventAnswers {
   place(call: Call): StreamPlace
 }
 
-export interface StreamPlace {
+interface StreamPlace {
   /** An answer that goes on as the thread does, and frees the place when it ends. */
   stream(thread: Thread, from: { readonly after: number; readonly until?: number | 'idle' }): Response
   /** For one that comes to nothing. */

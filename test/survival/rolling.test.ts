@@ -44,7 +44,7 @@ test('servers replaced one after the other, as for a new version, lose nobody an
 
 test('a server goes although others talk to its threads through another all the time', async () => {
   const world = await openWorld({
-    plot: () => [{ text: 'So it is. '.repeat(12) }],
+    plot: () => [{ text: 'So it is. '.repeat(40) }],
     posts: 2,
     leaseMs: 30_000,
     recoverMs: 50,
@@ -54,15 +54,14 @@ test('a server goes although others talk to its threads through another all the 
     const [going, staying] = world.posts as [Post, Post]
     for (let times = 0; times < 4; times++) {
       const own = client(going.url, { retry: patience })
-      const ids = Array.from({ length: 8 }, (_, index) => `t${times}.${index}`)
-      for (const id of ids) await (await own.create({ id })).send(messageText(id, 1))
+      const ids = Array.from({ length: 6 }, (_, index) => `t${times}.${index}`)
+      const threads = await Promise.all(ids.map((id) => own.create({ id })))
+      await Promise.all(threads.map((thread) => thread.send(messageText(thread.id, 1))))
       let talks = true
-      const talkers = ids.map(async (id) => {
+      // Several at once for each, so that something always comes in while it lets go.
+      const talkers = [...ids, ...ids, ...ids].map(async (id) => {
         const thread = client(staying.url, { retry: patience }).thread(id)
-        for (let message = 2; talks; message++) {
-          await thread.send(messageText(id, message), { mode: 'steer' })
-          await delay(3)
-        }
+        while (talks) await thread.send(messageText(id, 2), { mode: 'steer' })
       })
       await delay(20)
       await replace(going)
