@@ -37,6 +37,8 @@ interface Tail {
 }
 
 interface Follower {
+  /** The last number that it has got hold of. */
+  readonly reached: number
   hear(entries: readonly Entry[]): void
   /** There is something to read, or nothing ever again. */
   wake(error?: unknown): void
@@ -103,8 +105,15 @@ export function hub(store: ThreadStore): Hub {
     // As known before it is asked: meanwhile it may have grown.
     const known = tail.head
     const info = await store.get(threadId).catch(() => undefined)
-    if (info && info.head < known) end(threadId)
+    if (info && info.head < known && tail.head >= known) outlive(threadId, tail, info.head)
     else catchUp(threadId, tail)
+  }
+
+  /** Who has read on further than the log goes read the one before. Who has not may have begun since. */
+  function outlive(threadId: string, tail: Tail, head: number) {
+    const error = threadNotFound(op, threadId)
+    for (const follower of [...tail.followers]) if (follower.reached > head) follower.wake(error)
+    tail.head = head
   }
 
   function end(threadId: string) {
@@ -128,6 +137,9 @@ export function hub(store: ThreadStore): Hub {
     let asked: (() => void) | undefined
 
     const self: Follower = {
+      get reached() {
+        return queue.at(-1)?.seq ?? cursor
+      },
       hear(entries) {
         for (const entry of entries) if (entry.seq > cursor) queue.push(entry)
         if (queue.length > farBehind) {

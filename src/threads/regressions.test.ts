@@ -49,6 +49,32 @@ test('the same when another app on the store has done it', async () => {
   expect((await next).done).toBe(true)
 })
 
+test('who begins to follow a thread that was made anew does not end with those who followed the old one', async () => {
+  const store = memoryStore()
+  open.push(store)
+  const [first, second] = [
+    start({ agents: saying('some words'), store }),
+    start({ agents: saying('x'), store }),
+  ]
+  for (let turn = 0; turn < 9; turn++) {
+    await first.thread('t').send('one')
+    await untilIdle(first.thread('t'))
+  }
+  const { head } = await first.thread('t').info()
+  const old = second.thread('t').follow({ after: head }).next()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await first.thread('t').delete()
+  await first.thread('t').send('two')
+  const types: string[] = []
+  for await (const { event } of second.thread('t').follow()) {
+    types.push(event.type)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    if (event.type === 'run-end') break
+  }
+  expect((await old).done).toBe(true)
+  expect(types).toContain('run-end')
+})
+
 test('a fork in the middle of a run is never taken up as if it went on', async () => {
   const held = heldTool('hold', { repeat: 'safe' })
   const app = start({ agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }) })
