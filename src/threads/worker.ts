@@ -210,6 +210,11 @@ export function startWorker(options: WorkerOptions): Worker {
     tracking.catch(failed)
     while (!abandoned && !handingOver) {
       const action = nextThreadAction(state)
+      if (ranSomething && options.losses > 0 && action.type === 'start') {
+        // The store counts on until the thread is given back; the next run must not answer for the losses of this one.
+        if (await release('runnable')) break
+        continue
+      }
       if (action.type === 'start') await run(action.inputs)
       else if (action.type === 'continue') await run([])
       else if (action.type === 'cancel') await run([], { reason: action.reason })

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
 import type { RemoteThread } from '../../src/client/index.ts'
 import { client } from '../../src/client/index.ts'
 import type { Entry, InputMode, ThreadState } from '../../src/protocol/index.ts'
@@ -6,7 +7,7 @@ import { applyEntry, emptyThread, isMillraceError, nextThreadAction } from '../.
 import { messageText } from './plot.ts'
 import type { Random } from './random.ts'
 
-/** Somebody who reads a thread from its beginning, over whatever happens. */
+/** Somebody who reads a thread from its beginning, over whatever happens, to the end of the test. */
 export interface Reader {
   readonly name: string
   readonly entries: readonly Entry[]
@@ -14,7 +15,6 @@ export interface Reader {
   readonly state: ThreadState
   /** Resolves when what it has read is so. Rejects if it cannot read any more. */
   until(isSo: (state: ThreadState) => boolean): Promise<void>
-  stop(): Promise<void>
 }
 
 /** Patient enough for a server that is away most of the time. */
@@ -47,6 +47,10 @@ export function reader(
   }
 
   const reading = read()
+  onTestFinished(async () => {
+    controller.abort()
+    await reading
+  })
   return {
     name,
     entries,
@@ -62,10 +66,6 @@ export function reader(
         waiting.add(look)
         look()
       }),
-    async stop() {
-      controller.abort()
-      await reading
-    },
   }
 }
 

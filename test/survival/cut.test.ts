@@ -1,4 +1,4 @@
-import { expect, onTestFailed, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { client } from '../../src/client/index.ts'
 import { converse, patience, reader, readLog } from './conversation.ts'
 import { randomPlot } from './plot.ts'
@@ -13,7 +13,6 @@ test('clients whose connections are cut again and again read what those read who
   const seed = newSeed()
   const plot = randomPlot(seed)
   const world = await openWorld({ plot })
-  onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n${world.complaints()}`))
   const { url } = world.posts[0] as Post
   const proxies: CuttingProxy[] = []
   const behindProxy = async () => {
@@ -21,32 +20,26 @@ test('clients whose connections are cut again and again read what those read who
     proxies.push(proxy)
     return proxy.url
   }
-  try {
-    await client(url).create({ id: 't0', agent: 'chat' })
-    const read = (name: string, address: string, transport: 'sse' | 'websocket') =>
-      reader(name, client(address, { transport, retry: patience }).thread('t0'))
-    const readers = [
-      read('who stayed, over SSE', url, 'sse'),
-      read('who stayed, over a WebSocket', url, 'websocket'),
-      read('who was cut off, over SSE', await behindProxy(), 'sse'),
-      read('who was cut off, over a WebSocket', await behindProxy(), 'websocket'),
-    ]
-    const talk = converse({
-      id: 't0',
-      // What is said goes through a proxy too: an answer that is lost must not make a second message of the first.
-      urls: [await behindProxy()],
-      random: random(seed),
-      goesOn: () => proxies.some(({ cuts }) => cuts() < 15),
-    })
-    await talk.over
-    const head = Math.max(...talk.readers.map(({ state }) => state.head))
-    await Promise.all(readers.map((one) => one.until((state) => state.head >= head)))
-    const conversation = { ...talk, readers: [...readers, ...talk.readers] }
-    const log = await readLog(url, 't0')
-    expect(faultsOf({ conversation, log, deeds: world.deeds(), plot })).toEqual([])
-    await Promise.all(conversation.readers.map((one) => one.stop()))
-  } finally {
-    for (const proxy of proxies) await proxy.close()
-    await world.close()
-  }
+  await client(url).create({ id: 't0', agent: 'chat' })
+  const read = (name: string, address: string, transport: 'sse' | 'websocket') =>
+    reader(name, client(address, { transport, retry: patience }).thread('t0'))
+  const readers = [
+    read('who stayed, over SSE', url, 'sse'),
+    read('who stayed, over a WebSocket', url, 'websocket'),
+    read('who was cut off, over SSE', await behindProxy(), 'sse'),
+    read('who was cut off, over a WebSocket', await behindProxy(), 'websocket'),
+  ]
+  const talk = converse({
+    id: 't0',
+    // What is said goes through a proxy too: an answer that is lost must not make a second message of the first.
+    urls: [await behindProxy()],
+    random: random(seed),
+    goesOn: () => proxies.some(({ cuts }) => cuts() < 15),
+  })
+  await talk.over
+  const head = Math.max(...talk.readers.map(({ state }) => state.head))
+  await Promise.all(readers.map((one) => one.until((state) => state.head >= head)))
+  const conversation = { ...talk, readers: [...readers, ...talk.readers] }
+  const log = await readLog(url, 't0')
+  expect(faultsOf({ conversation, log, deeds: world.deeds(), plot })).toEqual([])
 })

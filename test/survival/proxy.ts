@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
+import { onTestFinished } from 'vitest'
 import type { Random } from './random.ts'
 
-/** Stands between clients and a server, and cuts every connection sooner or later. */
+/** Stands between clients and a server, and cuts every connection sooner or later. Ends with the test. */
 export interface CuttingProxy {
   readonly url: string
   /** How many connections it has cut. */
   readonly cuts: () => number
-  close(): Promise<void>
 }
 
 /** A connection is cut after some hundred milliseconds, or within an answer after so many bytes, wherever that is in it. */
@@ -48,14 +48,14 @@ export async function cuttingProxy(target: string, random: Random): Promise<Cutt
 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  onTestFinished(async () => {
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of open) socket.destroy()
+    await closed
+  })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cuts: () => cuts,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of open) socket.destroy()
-      await closed
-    },
   }
 }

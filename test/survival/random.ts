@@ -1,3 +1,5 @@
+import { onTestFailed } from 'vitest'
+
 /** Numbers that look random and come again with the same seed. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
@@ -28,7 +30,9 @@ export function random(seed: string): Random {
   })
 }
 
-/** That of the environment, to see the same again; else a new one. */
+/** That of the environment, to see the same again; else a new one, which is told if the test fails. */
 export function newSeed(): string {
-  return process.env.SURVIVAL_SEED ?? Math.random().toString(36).slice(2, 10)
+  const seed = process.env.SURVIVAL_SEED ?? Math.random().toString(36).slice(2, 10)
+  onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n`))
+  return seed
 }

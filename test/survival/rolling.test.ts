@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFailed, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { client } from '../../src/client/index.ts'
 import { nextThreadAction } from '../../src/protocol/index.ts'
 import { patience, reader } from './conversation.ts'
@@ -49,32 +49,26 @@ test('a server goes although others talk to its threads through another all the 
     leaseMs: 30_000,
     recoverMs: 50,
   })
-  onTestFailed(() => void process.stderr.write(world.complaints()))
-  try {
-    const [going, staying] = world.posts as [Post, Post]
-    for (let times = 0; times < 4; times++) {
-      const own = client(going.url, { retry: patience })
-      const ids = Array.from({ length: 6 }, (_, index) => `t${times}.${index}`)
-      const threads = await Promise.all(ids.map((id) => own.create({ id })))
-      await Promise.all(threads.map((thread) => thread.send(messageText(thread.id, 1))))
-      let talks = true
-      // Several at once for each, so that something always comes in while it lets go.
-      const talkers = [...ids, ...ids, ...ids].map(async (id) => {
-        const thread = client(staying.url, { retry: patience }).thread(id)
-        while (talks) await thread.send(messageText(id, 2), { mode: 'steer' })
-      })
-      await delay(20)
-      await replace(going)
-      talks = false
-      await Promise.all(talkers)
-      for (const id of ids) {
-        const one = reader(id, client(staying.url, { retry: patience }).thread(id))
-        await one.until((state) => state.head > 1 && nextThreadAction(state).type === 'idle')
-        expect(eventsOf(one.entries, 'run-start').filter(({ losses }) => losses)).toEqual([])
-        await one.stop()
-      }
+  const [going, staying] = world.posts as [Post, Post]
+  for (let times = 0; times < 4; times++) {
+    const own = client(going.url, { retry: patience })
+    const ids = Array.from({ length: 6 }, (_, index) => `t${times}.${index}`)
+    const threads = await Promise.all(ids.map((id) => own.create({ id })))
+    await Promise.all(threads.map((thread) => thread.send(messageText(thread.id, 1))))
+    let talks = true
+    // Several at once for each, so that something always comes in while it lets go.
+    const talkers = [...ids, ...ids, ...ids].map(async (id) => {
+      const thread = client(staying.url, { retry: patience }).thread(id)
+      while (talks) await thread.send(messageText(id, 2), { mode: 'steer' })
+    })
+    await delay(20)
+    await replace(going)
+    talks = false
+    await Promise.all(talkers)
+    for (const id of ids) {
+      const one = reader(id, client(staying.url, { retry: patience }).thread(id))
+      await one.until((state) => state.head > 1 && nextThreadAction(state).type === 'idle')
+      expect(eventsOf(one.entries, 'run-start').filter(({ losses }) => losses)).toEqual([])
     }
-  } finally {
-    await world.close()
   }
 })

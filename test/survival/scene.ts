@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { onTestFailed } from 'vitest'
 import type { RemoteThread } from '../../src/client/index.ts'
 import { client } from '../../src/client/index.ts'
 import type { Entry, JsonObject } from '../../src/protocol/index.ts'
@@ -12,7 +11,7 @@ import type { DeskTool } from './desk.ts'
 import type { Plot } from './plot.ts'
 import { messageText } from './plot.ts'
 import { faultsOf } from './verdict.ts'
-import type { Post, World } from './world.ts'
+import type { Post } from './world.ts'
 import { openWorld } from './world.ts'
 
 /** These rounds in turn, then an end. */
@@ -28,7 +27,6 @@ export const call = (name: DeskTool, { ms = 0, note = '' } = {}): ScriptStep => 
 
 /** One server, one thread that was told one message, and somebody who reads it. */
 export interface Scene {
-  readonly world: World
   readonly post: Post
   readonly thread: RemoteThread
   readonly follower: Reader
@@ -49,39 +47,28 @@ export interface SceneOptions {
   readonly metadata?: JsonObject
 }
 
-/** Plays a scene and clears the stage, however it ends. */
-export async function play(
-  plot: Plot,
-  { leaseMs = 5000, maxLosses = 5, metadata = {} }: SceneOptions,
-  act: (scene: Scene) => Promise<void>,
-) {
+export async function setOut(plot: Plot, options: SceneOptions = {}): Promise<Scene> {
+  const { leaseMs = 5000, maxLosses = 5, metadata = {} } = options
   const world = await openWorld({ plot, leaseMs, recoverMs: 50, maxLosses })
-  onTestFailed(() => void process.stderr.write(world.complaints()))
-  try {
-    const post = world.posts[0] as Post
-    const thread = await client(post.url, { retry: patience }).create({ id: 't0', agent: 'chat', metadata })
-    const follower = reader('follower', thread)
-    const seq = await thread.send(messageText('t0', 1))
-    await act({
-      world,
-      post,
-      thread,
-      follower,
-      seen: (type) => follower.until(() => follower.entries.some(({ event }) => event.type === type)),
-      async waiting() {
-        await follower.until(({ run }) => run?.outcome === 'suspended')
-        while ((await thread.state()).status !== 'waiting') await delay(5)
-      },
-      over: () => follower.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle'),
-      async outcome() {
-        const log = await readLog(post.url, 't0')
-        const deeds = world.deeds()
-        const conversation = { id: 't0', readers: [follower], said: () => 1 }
-        return { log, deeds, faults: faultsOf({ conversation, log, deeds, plot }) }
-      },
-    })
-    await follower.stop()
-  } finally {
-    await world.close()
+  const post = world.posts[0] as Post
+  const thread = await client(post.url, { retry: patience }).create({ id: 't0', agent: 'chat', metadata })
+  const follower = reader('follower', thread)
+  const seq = await thread.send(messageText('t0', 1))
+  return {
+    post,
+    thread,
+    follower,
+    seen: (type) => follower.until(() => follower.entries.some(({ event }) => event.type === type)),
+    async waiting() {
+      await follower.until(({ run }) => run?.outcome === 'suspended')
+      while ((await thread.state()).status !== 'waiting') await delay(5)
+    },
+    over: () => follower.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle'),
+    async outcome() {
+      const log = await readLog(post.url, 't0')
+      const deeds = world.deeds()
+      const conversation = { id: 't0', readers: [follower], said: () => 1 }
+      return { log, deeds, faults: faultsOf({ conversation, log, deeds, plot }) }
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFailed } from 'vitest'
+import { expect } from 'vitest'
 import type { Entry } from '../../src/protocol/index.ts'
 import type { Conversation } from './conversation.ts'
 import { converse, openThreads, readLog, standing } from './conversation.ts'
@@ -37,46 +37,40 @@ export async function turmoil({
   const plot = randomPlot(seed)
   const world = await openWorld({ plot, posts: 2, ...options })
   const { posts } = world
-  onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n${world.complaints()}`))
-  try {
-    const urls = posts.map(({ url }) => url)
-    const chance = random(seed)
-    let lasts = true
-    let seen = 0
-    const conversations = (await openThreads(urls[0] as string, threads)).map((id) =>
-      converse({
-        id,
-        urls,
-        random: random(`${seed} ${id}`),
-        goesOn: () => lasts,
-        onEntry: () => seen++,
-      }),
-    )
-    const over = Promise.all(conversations.map((conversation) => conversation.over))
+  const urls = posts.map(({ url }) => url)
+  const chance = random(seed)
+  let lasts = true
+  let seen = 0
+  const conversations = (await openThreads(urls[0] as string, threads)).map((id) =>
+    converse({
+      id,
+      urls,
+      random: random(`${seed} ${id}`),
+      goesOn: () => lasts,
+      onEntry: () => seen++,
+    }),
+  )
+  const over = Promise.all(conversations.map((conversation) => conversation.over))
 
-    async function moment(most: number) {
-      const [enough, latest] = [seen + chance.whole(1, most), performance.now() + 2000]
-      while (seen < enough && performance.now() < latest) await delay(2)
-      await delay(chance.whole(0, 20))
-    }
-
-    // Whoever fails meanwhile fails at once.
-    await Promise.race([trouble({ posts, chance, moment }), over])
-    lasts = false
-    await inTime(over, conversations)
-    await Promise.all(posts.map((post) => post.process.ready))
-    const deeds = world.deeds()
-    const logs = await Promise.all(conversations.map(({ id }) => readLog(urls[0] as string, id)))
-    const faults = conversations.flatMap((conversation, index) =>
-      faultsOf({ conversation, log: logs[index] ?? [], deeds, plot }),
-    )
-    expect(faults).toEqual([])
-    expect(world.integrity()).toBe('ok')
-    await Promise.all(conversations.flatMap(({ readers }) => readers.map((reader) => reader.stop())))
-    return { log: logs.flat(), deeds }
-  } finally {
-    await world.close()
+  async function moment(most: number) {
+    const [enough, latest] = [seen + chance.whole(1, most), performance.now() + 2000]
+    while (seen < enough && performance.now() < latest) await delay(2)
+    await delay(chance.whole(0, 20))
   }
+
+  // Whoever fails meanwhile fails at once.
+  await Promise.race([trouble({ posts, chance, moment }), over])
+  lasts = false
+  await inTime(over, conversations)
+  await Promise.all(posts.map((post) => post.process.ready))
+  const deeds = world.deeds()
+  const logs = await Promise.all(conversations.map(({ id }) => readLog(urls[0] as string, id)))
+  const faults = conversations.flatMap((conversation, index) =>
+    faultsOf({ conversation, log: logs[index] ?? [], deeds, plot }),
+  )
+  expect(faults).toEqual([])
+  expect(world.integrity()).toBe('ok')
+  return { log: logs.flat(), deeds }
 }
 
 async function inTime(over: Promise<unknown>, conversations: readonly Conversation[]) {

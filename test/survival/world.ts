@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { onTestFailed, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/protocol/index.ts'
-import type { ProviderSimulator } from '../../src/testing/index.ts'
 import { providerSimulator } from '../../src/testing/index.ts'
 import type { Deed } from './deeds.ts'
 import { readDeeds } from './deeds.ts'
@@ -20,17 +20,12 @@ export interface Post {
   start(): ServerProcess
 }
 
-/** A provider, a file with threads, a file with what the tools did, and servers over them. */
+/** A provider, a file with threads, a file with what the tools did, and servers over them. It ends with the test, however that does. */
 export interface World {
-  readonly provider: ProviderSimulator
   readonly posts: readonly Post[]
   deeds(): Deed[]
   /** What SQLite says of the file: `ok`. */
   integrity(): unknown
-  /** What all processes said on stderr, for whoever looks into a failure. */
-  complaints(): string
-  /** Ends everything that is left, frozen or not. */
-  close(): Promise<void>
 }
 
 /** How long the provider takes over each piece of an answer, at most. */
@@ -44,6 +39,8 @@ export interface WorldOptions extends Pick<ServerConfig, 'leaseMs' | 'recoverMs'
 
 export async function openWorld({ plot, posts: count = 1, ...app }: WorldOptions): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-survival-'))
+  // Last of all, since what ends with a test ends in reverse order.
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const [file, deeds] = [join(folder, 'threads.db'), join(folder, 'deeds.jsonl')]
   const clock = {
     ...systemClock,
@@ -66,39 +63,36 @@ export async function openWorld({ plot, posts: count = 1, ...app }: WorldOptions
       processes.push(started)
       return started
     }
-    let process = start()
+    let latest = start()
     return {
       url: `http://127.0.0.1:${port}`,
       get process() {
-        return process
+        return latest
       },
       start() {
-        process = start()
-        return process
+        latest = start()
+        return latest
       },
     }
   }
 
-  async function close() {
+  // Also when the test runs out of time. Those that are frozen die as well.
+  onTestFinished(async () => {
     closed = true
     await Promise.all(processes.map((one) => one.kill()))
     await provider.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
+  onTestFailed(() => {
+    for (const { pid, stderr } of processes) if (stderr()) process.stderr.write(`${pid}: ${stderr()}`)
+  })
 
-  try {
-    for (let index = 0; index < count; index++) {
-      const opened = post(await fixedPort())
-      posts.push(opened)
-      await opened.process.ready
-    }
-  } catch (error) {
-    await close()
-    throw error
+  for (let index = 0; index < count; index++) {
+    const opened = post(await fixedPort())
+    posts.push(opened)
+    await opened.process.ready
   }
 
   return {
-    provider,
     posts,
     deeds: () => readDeeds(deeds),
     integrity() {
@@ -109,7 +103,5 @@ export async function openWorld({ plot, posts: count = 1, ...app }: WorldOptions
         database.close()
       }
     },
-    complaints: () => processes.map(({ pid, stderr }) => stderr() && `${pid}: ${stderr()}`).join(''),
-    close,
   }
 }
