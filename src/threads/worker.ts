@@ -176,7 +176,7 @@ export function startWorker(options: WorkerOptions): Worker {
     losses = 0
     loop = agent.start(from, { context: given.context, relay: writer.push, commit })
     ranSomething = true
-    // Whoever is heard along with a run that goes on was said to it.
+    // What was said to steer it before it began, or while nobody was at work on it.
     for (const { seq, message, mode, held } of state.waiting)
       if (mode === 'steer' && !held) loop.hear({ seq, message })
     // Or it was said while the context was being made.
@@ -218,7 +218,7 @@ export function startWorker(options: WorkerOptions): Worker {
       if (action.type === 'start') await run(action.inputs)
       else if (action.type === 'continue') await run([])
       else if (action.type === 'cancel') await run([], { reason: action.reason })
-      else if (await release(action.type === 'wait' ? 'waiting' : 'idle')) break
+      else if (await release(restOf(action.type))) break
     }
     if (handingOver) return
     leave()
