@@ -4,8 +4,9 @@ import { tablesOf } from './report/tables.ts'
 import { printed } from './report/terminal.ts'
 import { writeResults } from './report/write.ts'
 import { isNeeded, knownClient, referenceName } from './runner/clients.ts'
+import { runCommand } from './runner/command.ts'
 import type { Options } from './runner/options.ts'
-import { help, Misuse, readOptions } from './runner/options.ts'
+import { help, readOptions } from './runner/options.ts'
 import { planOf } from './runner/plan.ts'
 import { runBatches } from './runner/run.ts'
 import { startServer } from './runner/server-process.ts'
@@ -45,17 +46,4 @@ async function bench(options: Options, signal: AbortSignal): Promise<number> {
   }
 }
 
-const interrupt = new AbortController()
-process.once('SIGINT', () => interrupt.abort())
-process.once('SIGTERM', () => interrupt.abort())
-try {
-  const options = readOptions(process.argv.slice(2))
-  if (options) process.exitCode = await bench(options, interrupt.signal)
-  else process.stdout.write(help)
-} catch (error) {
-  if (interrupt.signal.aborted) process.exitCode = 130
-  else if (error instanceof Misuse) {
-    say(`${error.message}\n\n${help}`)
-    process.exitCode = 2
-  } else throw error
-}
+await runCommand({ help, readOptions, act: bench })

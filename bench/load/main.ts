@@ -1,7 +1,8 @@
 import { machine } from '../report/machine.ts'
+import { runCommand } from '../runner/command.ts'
 import type { Measured } from './measured.ts'
 import type { Options } from './options.ts'
-import { help, Misuse, readOptions } from './options.ts'
+import { help, readOptions } from './options.ts'
 import { perform } from './perform.ts'
 import type { LoadResults } from './report.ts'
 import { printed } from './report.ts'
@@ -33,17 +34,4 @@ async function load({ mode, scenes, profile, save }: Options, signal: AbortSigna
   return measured.some(({ faults }) => faults.length > 0) ? 1 : 0
 }
 
-const interrupt = new AbortController()
-process.once('SIGINT', () => interrupt.abort())
-process.once('SIGTERM', () => interrupt.abort())
-try {
-  const options = readOptions(process.argv.slice(2))
-  if (options) process.exitCode = await load(options, interrupt.signal)
-  else process.stdout.write(help)
-} catch (error) {
-  if (interrupt.signal.aborted) process.exitCode = 130
-  else if (error instanceof Misuse) {
-    say(`${error.message}\n\n${help}`)
-    process.exitCode = 2
-  } else throw error
-}
+await runCommand({ help, readOptions, act: load })

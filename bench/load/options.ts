@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { Misuse } from '../runner/command.ts'
 import type { Mode, Scene } from './size.ts'
 import { scenes } from './size.ts'
 
@@ -9,9 +10,6 @@ export interface Options {
   /** Whether results go where they are committed. */
   readonly save: boolean
 }
-
-/** Something in the command line that cannot be; the message says what can. */
-export class Misuse extends Error {}
 
 const names = scenes.map(({ name }) => name)
 

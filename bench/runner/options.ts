@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Wire } from '../contract.ts'
 import { works } from '../works/index.ts'
 import type { Mode } from '../works/work.ts'
+import { Misuse } from './command.ts'
 
 export interface Options {
   readonly mode: Mode
@@ -16,9 +17,6 @@ export interface Options {
   /** Whether results go where they are committed. */
   readonly save: boolean
 }
-
-/** Something in the command line that cannot be; the message says what can. */
-export class Misuse extends Error {}
 
 export const allWires: readonly Wire[] = ['chat', 'responses', 'messages']
 

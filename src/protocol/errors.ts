@@ -14,7 +14,6 @@ import { isObject } from './json.ts'
  * - `not_found`: there is no such thread
  * - `conflict`: it was decided otherwise already, or exists
  * - `store_error`: the log cannot be read or written, and why
- * - `fenced`: somebody else has taken over the thread; nothing was written
  * - `internal`: something went wrong in a server, whose owner was told what
  * - `workers_lost`: the run was given up, since every process that worked on it died
  */
@@ -35,7 +34,6 @@ export type ErrorCode =
   | 'not_found'
   | 'conflict'
   | 'store_error'
-  | 'fenced'
   | 'workers_lost'
   | 'internal'
 

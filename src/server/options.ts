@@ -9,6 +9,7 @@ import {
   kindOf,
   wholeNumber,
 } from '../protocol/index.ts'
+import { errorListener } from '../threads/index.ts'
 
 /** Who is asking. */
 export interface Identity {
@@ -110,22 +111,6 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     limits: { ...defaultLimits, ...limits },
     heartbeatMs,
     stuckMs,
-    onError: options.onError ? neverThrowing(options.onError) : tellStderr,
+    onError: errorListener(options.onError),
   }
-}
-
-/** A hook that fails must not take an answer with it. */
-function neverThrowing(hook: (error: MillraceError) => void) {
-  return (error: MillraceError) => {
-    try {
-      hook(error)
-    } catch {
-      tellStderr(error)
-    }
-  }
-}
-
-function tellStderr(error: MillraceError) {
-  // Without Node there is no stderr to write to.
-  globalThis.process?.stderr?.write(`millrace: ${error.op}: ${error.message}\n`)
 }

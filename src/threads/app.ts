@@ -20,7 +20,8 @@ import {
   someText,
   wholeNumber,
 } from '../protocol/index.ts'
-import { closedError, dispatcher } from './dispatcher.ts'
+import { dispatcher } from './dispatcher.ts'
+import { errorListener } from './error-listener.ts'
 import { hub } from './hub.ts'
 import { journal } from './journal.ts'
 import { memoryStore } from './memory.ts'
@@ -126,14 +127,7 @@ export function millrace(options: AppOptions): App {
     maxLosses = 5,
     maxRuns = 1000,
   } = options
-  const onError = (error: MillraceError) => {
-    try {
-      const told: unknown = (options.onError ?? tellStderr)(error)
-      if (told instanceof Promise) told.catch(() => {})
-    } catch {
-      // Whoever is told must not stop the work.
-    }
-  }
+  const onError = errorListener(options.onError)
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
   const followers = hub(store)
@@ -164,7 +158,7 @@ export function millrace(options: AppOptions): App {
     agents,
     wake: work.wake,
     checkOpen(op: string) {
-      if (closing) throw closedError(op)
+      if (closing) throw invalidInput(op, 'the app is closed')
     },
   }
 
@@ -208,9 +202,4 @@ function unknownAgent(name: string, names: readonly string[], op: string): Millr
   const like = closest(name, names)
   const suggestion = like ? ` Did you mean '${like}'?` : ''
   return invalidInput(op, `there is no agent named '${name}' here.${suggestion} Agents: ${names.join(', ')}.`)
-}
-
-function tellStderr(error: MillraceError) {
-  // Without Node there is no stderr to write to.
-  globalThis.process?.stderr?.write(`millrace: ${error.op}: ${error.message}\n`)
 }

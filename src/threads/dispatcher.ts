@@ -1,5 +1,5 @@
 import type { ThreadDoor } from '../agent/index.ts'
-import { MillraceError, toMillraceError } from '../protocol/index.ts'
+import { toMillraceError } from '../protocol/index.ts'
 import type { Lease } from './store.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 import { startWorker } from './worker.ts'
@@ -137,8 +137,4 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       clearTimeout(glance)
     },
   }
-}
-
-export function closedError(op: string): MillraceError {
-  return new MillraceError({ op, code: 'invalid_input', message: 'the app is closed' })
 }

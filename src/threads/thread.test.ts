@@ -115,6 +115,15 @@ describe('what is asked for', () => {
     expect(wordsOf(again)).toBe('0')
   })
 
+  test('whoever has asked for more than there is until then is told that it is over', async () => {
+    const app = start({ agents: saying('one word') })
+    const thread = app.thread()
+    const seq = await thread.send('go')
+    const following = thread.follow({ until: seq })
+    const asked = Array.from({ length: 20 }, () => following.next())
+    expect((await Promise.all(asked)).at(-1)?.done).toBe(true)
+  })
+
   test('a listing shows those changed last first, page by page, and can be narrowed', async () => {
     const app = start({ agents: { a: saying('a'), b: saying('b') } })
     for (let count = 0; count < 5; count++)

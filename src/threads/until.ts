@@ -27,7 +27,13 @@ export function followUntil(
     if (until === undefined) return
     known = head
     state = await fold()
+    endIfReached(state)
+  }
+
+  /** At once, so that whoever has asked for more meanwhile is not kept waiting. */
+  function endIfReached(state: ThreadState) {
     over = isReached(state)
+    if (over) void following.return?.()
   }
 
   function isReached(state: ThreadState): boolean {
@@ -39,7 +45,7 @@ export function followUntil(
   function note(entry: Entry) {
     if (!state || until === undefined) return
     applyEntry(state, entry)
-    over = isReached(state)
+    endIfReached(state)
   }
 
   async function next(): Promise<IteratorResult<Entry, undefined>> {
@@ -50,14 +56,14 @@ export function followUntil(
       await following.return?.()
       throw error
     }
-    if (over) await following.return?.()
     const result = await following.next()
     if (!result.done) note(result.value)
     return result
   }
 
   return {
-    next: () => (begun && !state && !over ? following.next() : next()),
+    // Without an end to watch for there is nothing to do in between.
+    next: () => (begun && until === undefined ? following.next() : next()),
     ready() {
       const entry = over ? undefined : following.ready()
       if (entry) note(entry)
