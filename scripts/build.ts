@@ -1,9 +1,10 @@
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { buildPage } from './build-page.ts'
 
 // One file for each door and few for what they share: to resolve and open a file costs more than to run what is in it, and
-// the sources are about a hundred. The types are written by tsc.
+// the sources are about a hundred. The types are written by tsc, which needs those of the page.
 const root = new URL('..', import.meta.url)
 const dist = new URL('dist', root)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
@@ -20,7 +21,8 @@ const bundle = await rolldown({
   cwd: fileURLToPath(root),
   input: Object.fromEntries(doors.map((door) => [door, `src/${door}.ts`])),
   platform: 'neutral',
-  external: [/^node:/, ...Object.keys(manifest.dependencies)],
+  // Only whoever is asked for the page loads it.
+  external: [/^node:/, '#page', ...Object.keys(manifest.dependencies)],
 })
 await bundle.write({
   dir: fileURLToPath(dist),
@@ -35,3 +37,4 @@ await bundle.write({
 await bundle.close()
 // npm links it once, and sees to this only then.
 chmodSync(new URL(manifest.bin.millrace, root), 0o755)
+await buildPage(root)

@@ -38,6 +38,7 @@ export type {
   AssistantDraft,
   AssistantMessage,
   AssistantPart,
+  CallObserver,
   CallStatus,
   Clock,
   DoneEvent,
@@ -45,6 +46,8 @@ export type {
   ErrorCode,
   ErrorFields,
   ErrorJson,
+  Exchange,
+  ExchangesOptions,
   FilePart,
   FinishReason,
   FollowOptions,
@@ -60,11 +63,13 @@ export type {
   JsonValue,
   Message,
   Model,
+  ModelCall,
   ModelCapabilities,
   ModelEvent,
   ModelRequest,
   ModelSettings,
   ModelStream,
+  ObserveCall,
   Outcome,
   PartEndEvent,
   PartialJson,
@@ -84,6 +89,7 @@ export type {
   RunStartEvent,
   SendOptions,
   StopEvent,
+  StreamOptions,
   SummaryEvent,
   SystemMessage,
   TextEvent,
@@ -110,6 +116,8 @@ export type {
   Usage,
   UserMessage,
   UserPart,
+  WireExchange,
+  WireListener,
 } from './protocol/index.ts'
 export {
   addUsage,
@@ -134,9 +142,11 @@ export type {
   App,
   AppOptions,
   Batch,
+  ExchangeStore,
   Following,
   Lease,
   ListOptions,
+  MemoryExchangesOptions,
   MemoryStoreOptions,
   NewThread,
   ReadOptions,
@@ -145,7 +155,7 @@ export type {
   ThreadStore,
   ThreadsOptions,
 } from './threads/index.ts'
-export { memoryStore, millrace } from './threads/index.ts'
+export { memoryExchanges, memoryStore, millrace, searchText, searchWords, titleOf } from './threads/index.ts'
 export type {
   AfterCall,
   BeforeCall,

@@ -39,6 +39,7 @@ test.each(versions)('a log of version %i is read as it was meant, and gone on wi
   await store.compact('old', entries.length)
   const thread = app.thread('old')
   expect(await thread.state()).toMatchObject(JSON.parse(read(`version-${version}.state.json`)))
+  expect(await thread.info()).toMatchObject({ title: 'First' })
 
   const [waiting] = (await thread.state()).approvals
   await thread.approve(waiting?.callId as string, { approved: true })

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
+import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
@@ -11,6 +12,7 @@ interface Manifest {
   readonly license?: string
   readonly engines?: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, Target>>
+  readonly imports: Readonly<Record<string, Target>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
@@ -62,14 +64,49 @@ describe('the packed package', () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  test('holds every file that its exports name', () => {
-    const named = Object.values(manifest.exports).flatMap(pathsOf)
+  test('holds every file that its exports and imports name', () => {
+    const named = [manifest.exports, manifest.imports].flatMap(Object.values<Target>).flatMap(pathsOf)
     expect(named.filter((path) => !files.includes(path.replace(/^\.\//, '')))).toEqual([])
   })
 
   test('holds its license and what a user reads, and no tests', () => {
     expect(['LICENSE', 'README.md', 'CHANGELOG.md'].filter((path) => !files.includes(path))).toEqual([])
     expect(files.filter((path) => /(^|\/)tests?\/|\.test(-kit)?\./.test(path))).toEqual([])
+  })
+
+  test('holds the page as it is served, with the licences of what it is made of, and not its sources', () => {
+    const pages = files.filter((path) => path.includes('page/')).sort()
+    expect(pages).toEqual(['dist/page/LICENSES.txt', 'dist/page/files.d.ts', 'dist/page/files.js'])
+    expect(files.filter((path) => /(^|\/)inspector\/|\.tsx$|\.map$/.test(path))).toEqual([])
+    const licences = readFileSync(join(installed, 'dist/page/LICENSES.txt'), 'utf8')
+    const bundled = ['preact', '@preact/signals', '@preact/signals-core']
+    for (const name of bundled)
+      expect(licences).toMatch(
+        new RegExp(`^## ${name} - [\\d.]+ \\(MIT\\)\\n[^#]*Permission is hereby granted`, 'm'),
+      )
+  })
+
+  test('serves the page, where it is installed and where a bundler has made one program of it', async () => {
+    const program = join(consumer, 'serves.js')
+    const lines = [
+      "import { agent } from 'millrace'",
+      "import { millrace } from 'millrace/server'",
+      "import { scriptedModel } from 'millrace/testing'",
+      'const app = millrace({ agents: agent({ model: scriptedModel([]) }) })',
+      "const page = await app.fetch(new Request('http://localhost/'))",
+      'console.log(page.status, (await page.text()).slice(0, 15))',
+      'await app.close()',
+    ]
+    await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
+    await writeFile(program, lines.join('\n'))
+    const bundled = join(await mkdtemp(join(folder, 'alone-')), 'serves.mjs')
+    const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
+    await bundle.write({ file: bundled, codeSplitting: false })
+    await bundle.close()
+    for (const path of [program, bundled]) {
+      const { exit, stdout, stderr } = await run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() })
+      expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '200 <!doctype html>\n', stderr: '' })
+    }
   })
 
   test('names no path of the machine that made it', () => {

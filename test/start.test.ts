@@ -24,7 +24,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe.concurrent('npm start', () => {
   test('tells where it is, on what it runs, and what to try', async () => {
     const desk = await openDesk()
-    expect(desk.told()).toMatch(/^Millrace support desk at http:\/\/127\.0\.0\.1:\d+\n/)
+    expect(desk.told()).toMatch(/^Millrace support desk: open http:\/\/127\.0\.0\.1:\d+\/\n/)
+    expect((await fetch(desk.page)).headers.get('content-type')).toMatch('text/html')
     expect(desk.told()).toContain('Model: the provider simulator')
     expect(desk.told()).toContain('Agents: support, returns. Threads are kept in')
     expect(desk.commands).toHaveLength(3)
@@ -129,7 +130,8 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
   })
   await poll(async () => over || told().includes('Refund'))
   if (over) throw new Error(`it did not start: ${stderr()}`)
-  const [url = ''] = /http:\S+/.exec(told()) ?? []
+  const [page = ''] = /http:\S+/.exec(told()) ?? []
+  const url = page.replace(/\/$/, '')
 
   async function post(path: string, body: object): Promise<{ id: string }> {
     const headers = { 'content-type': 'application/json' }
@@ -139,6 +141,7 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
 
   return {
     data,
+    page,
     told,
     commands: told().match(/(?<=\n {2})(curl|npx) .*/g) ?? [],
     post,

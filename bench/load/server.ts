@@ -50,7 +50,7 @@ function described({ name, description, jsonSchema }: ToolSchema) {
 }
 
 const store = sqliteStore(file)
-const app = millrace({ agents: { desk }, store, ...(stuckMs !== undefined && { stuckMs }) })
+const app = millrace({ agents: { desk }, store, exchanges: false, ...(stuckMs !== undefined && { stuckMs }) })
 
 const asked = {
   open: async () => (await app.listen()).url,

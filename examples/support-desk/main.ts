@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { detectModel } from 'millrace'
-import { millrace } from 'millrace/server'
+import { exchangeFolder, millrace } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from './agent.ts'
 import { scriptedProvider } from './scripted.ts'
@@ -25,7 +25,7 @@ const data = MILLRACE_DATA || fileURLToPath(new URL('../../data/support-desk.db'
 mkdirSync(dirname(data), { recursive: true })
 
 const store = sqliteStore(data)
-const app = millrace({ agents: supportDesk(model), store })
+const app = millrace({ agents: supportDesk(model), store, exchanges: exchangeFolder(`${data}-exchanges`) })
 const { url } = await app.listen({ port: Number(PORT) })
 
 // Those that the commands below talk in: new ones, since yesterday's may still wait for somebody.
@@ -42,12 +42,14 @@ const about = scripted
 
 // Whoever read this may have gone (`npm start | head -1`): the server stays.
 process.stdout.on('error', () => {})
-console.log(`Millrace support desk at ${url}
+console.log(`Millrace support desk: open ${url}/
+
+Ask it where ORD-42 is, or for a refund of ORD-43, and watch it think, act and answer.
 
 ${about}
 Agents: ${app.agents.join(', ')}. Threads are kept in ${file}. Ctrl-C ends it well.
 
-Try, in another terminal:
+The same from another terminal:
 
   curl -N ${url}/threads/${asking.id}/messages -H 'accept: text/event-stream' -H 'content-type: application/json' -d '{"message":"Where is ORD-42?"}'
 

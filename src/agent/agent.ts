@@ -76,7 +76,7 @@ export function agent<
     op: string,
     run: RunOptions<Context>,
     startFrom: (options: LoopOptions<Context>) => LoopStart,
-    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit'> = { planOnly: false },
+    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe'> = { planOnly: false },
   ) {
     const merged = { ...mergeRunOptions(settings(op), run, op), ...more }
     const runId = `run_${crypto.randomUUID()}`
@@ -146,8 +146,8 @@ export function agent<
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, commit } = context
-        return open(begin(op, run, startFrom, { planOnly: false, relay, commit }), run)
+        const { relay, commit, observe } = context
+        return open(begin(op, run, startFrom, { planOnly: false, relay, commit, observe }), run)
       }
       return agentTool<Context>(
         {
@@ -169,9 +169,9 @@ export function agent<
         await checkChangedInput(event, state, tools, op)
         return event
       },
-      start(from, { context, relay, commit }) {
+      start(from, { context, ...more }) {
         const run = { context: context as Context }
-        return begin('thread.run', run, () => from, { planOnly: false, relay, commit }).loop
+        return begin('thread.run', run, () => from, { planOnly: false, ...more }).loop
       },
     } satisfies ThreadDoor,
   } as Agent<Context, OutputOf<Output>, DraftOf<Output>>

@@ -1,4 +1,4 @@
-import type { Clock, DoneEvent, Model, ModelEvent, ModelRequest } from '../protocol/index.ts'
+import type { CallObserver, Clock, DoneEvent, Model, ModelEvent, ModelRequest } from '../protocol/index.ts'
 import { MillraceError, toMillraceError } from '../protocol/index.ts'
 
 export interface GenerationOptions {
@@ -10,6 +10,8 @@ export interface GenerationOptions {
   readonly idleMs: number
   /** Called for every event but the last. What it throws ends the generation. */
   readonly onEvent: (event: Exclude<ModelEvent, DoneEvent>) => void
+  /** Must not throw. */
+  readonly observer?: CallObserver | undefined
 }
 
 /** How long it has taken so far. */
@@ -41,6 +43,7 @@ export function generate({
   firstEventMs,
   idleMs,
   onEvent,
+  observer,
 }: GenerationOptions): Generation {
   const controller = new AbortController()
   const startedAt = clock.now()
@@ -57,6 +60,7 @@ export function generate({
     cancelTimer()
     end.resolve(outcome)
     if (outcome.error) controller.abort(outcome.error)
+    observer?.end(outcome.error)
   }
 
   // One timer that looks at the time of the latest event when it fires: setting one anew for each event would cost more
@@ -74,7 +78,8 @@ export function generate({
   }
 
   async function listen() {
-    const stream = model.stream(request, { signal: controller.signal })
+    const { signal } = controller
+    const stream = model.stream(request, observer ? { signal, wire: observer.wire } : { signal })
     if (typeof stream?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,

@@ -82,6 +82,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   const runtime = toolRuntime({
     emit,
     commit: options.commit,
+    observe: options.observe,
     clock,
     runId,
     originId: state.originId,
@@ -99,7 +100,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     },
   })
 
-  const rounds = teller({ state, emit, settle: log.settle, runtime, options })
+  const rounds = teller({ runId, state, emit, settle: log.settle, runtime, options })
 
   /** Ends the run here and now, whatever is still going on: the only place where that happens. */
   function end(outcome: Outcome, error?: MillraceError) {

@@ -1,4 +1,12 @@
-import type { Clock, Model, ModelSettings, OptionTable, RunEvent, ToolChoice } from '../protocol/index.ts'
+import type {
+  Clock,
+  Model,
+  ModelSettings,
+  ObserveCall,
+  OptionTable,
+  RunEvent,
+  ToolChoice,
+} from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -122,6 +130,8 @@ export interface LoopOptions<Context> {
   readonly relay?: ((event: RunEvent) => void) | undefined
   /** Resolves when what was relayed so far is safe. No tool starts before that. */
   readonly commit?: (() => Promise<void>) | undefined
+  /** Told of each model call, and of what goes over the wire. */
+  readonly observe?: ObserveCall | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */

@@ -5,6 +5,7 @@ import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
 import { interrupted } from './interrupted.ts'
+import { observed } from './observe.ts'
 import { modelList } from './option-checks.ts'
 import type { LoopOptions } from './options.ts'
 import type { RoundPlan } from './request.ts'
@@ -31,6 +32,7 @@ export interface Teller {
 }
 
 export interface TellerOptions<Context> {
+  readonly runId: string
   readonly state: RunState
   readonly emit: (event: RunEvent) => void
   /** Brings the state up to date with what was emitted. */
@@ -48,7 +50,8 @@ interface Sending<Context> {
 /** How often a conversation is shortened for one round before it is given up. */
 const maxShortenings = 2
 
-export function teller<Context>({ state, emit, settle, runtime, options }: TellerOptions<Context>): Teller {
+export function teller<Context>(given: TellerOptions<Context>): Teller {
+  const { runId, state, emit, settle, runtime, options } = given
   const { clock, models, requireStreaming } = options
   const modelRetries = retries(models, options.retry)
   let stopped = false
@@ -138,7 +141,7 @@ export function teller<Context>({ state, emit, settle, runtime, options }: Telle
     let sending = await begin()
     let shortenings = 0
     for (let attempt = 1; sending && !stopped; attempt++) {
-      const failed = await tellOnce(sending)
+      const failed = await tellOnce(sending, attempt)
       if (!failed || stopped) return undefined
       let { error } = failed
       if (error.code === 'context_overflow' && !failed.shown && shortenings++ < maxShortenings) {
@@ -179,11 +182,12 @@ export function teller<Context>({ state, emit, settle, runtime, options }: Telle
   }
 
   /** Sends one request and tells what comes back. Gives nothing if all went well. */
-  async function tellOnce({
-    plan,
-    chosen,
-  }: Sending<Context>): Promise<{ error: MillraceError; shown: boolean } | undefined> {
-    const request = toRequest(plan, chosen.model, options.output?.jsonSchema)
+  async function tellOnce(
+    { plan, chosen }: Sending<Context>,
+    attempt: number,
+  ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
+    const { model } = chosen
+    const request = toRequest(plan, model, options.output?.jsonSchema)
     const round = tellRound({
       state,
       emit,
@@ -193,12 +197,13 @@ export function teller<Context>({ state, emit, settle, runtime, options }: Telle
       overTheLimit: (index) => overTheLimit(index, options.maxCallsPerRound),
     })
     generation = generate({
-      model: chosen.model,
+      model,
       request,
       clock,
       firstEventMs: options.firstEventMs,
       idleMs: options.idleMs,
       onEvent: round.hear,
+      observer: observed(options.observe, { runId, round: plan.round, attempt, model, request }),
     })
     // The model itself may have ended the run, before there was anything to stop.
     if (stopped) generation.stop(interrupted('the run is over'))
@@ -209,7 +214,7 @@ export function teller<Context>({ state, emit, settle, runtime, options }: Telle
     chosen.succeeded()
     settle()
     const cutOff = round.closeCutOff(done)
-    emit(roundEnd(done, elapsed(), { round: plan.round, model: chosen.model.id }))
+    emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id }))
     runtime.modelDone()
     for (const call of cutOff) runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
     return undefined

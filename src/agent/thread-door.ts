@@ -1,4 +1,11 @@
-import type { ApprovalEvent, InputUserMessage, RunEvent, RunState, UserMessage } from '../protocol/index.ts'
+import type {
+  ApprovalEvent,
+  InputUserMessage,
+  ObserveCall,
+  RunEvent,
+  RunState,
+  UserMessage,
+} from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import type { Loop } from './loop.ts'
 import type { ThreadStart } from './loop-start.ts'
@@ -15,13 +22,16 @@ export interface ThreadDoor {
   readMessage(input: string | InputUserMessage, op: string): UserMessage
   /** Throws `invalid_input` on what fits no open call, or not its tool's schema. */
   readDecision(decision: Decision, state: RunState, op: string): Promise<ApprovalEvent>
-  /** `relay` is told of each event as it happens; no tool starts before `commit` has resolved. */
+  /**
+   * `relay` is told of each event as it happens, `observe` of each model call; no tool starts before `commit` has resolved.
+   */
   start(
     from: ThreadStart,
     options: {
       readonly context: unknown
       readonly relay: (event: RunEvent) => void
       readonly commit: () => Promise<void>
+      readonly observe?: ObserveCall | undefined
     },
   ): Loop
 }

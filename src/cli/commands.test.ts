@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readTranscript } from '../protocol/index.ts'
 import { sqliteStore } from '../threads/sqlite.ts'
+import { play } from '../threads/test-script/test-script.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
 import { homeWith, linesOf, makeHome } from './cli.test-kit.ts'
 import { toolsFile } from './tools.test-kit.ts'
@@ -156,6 +157,14 @@ describe.concurrent('threads', () => {
     expect(json).toEqual([
       { v: 1, thread: expect.objectContaining({ id: 'third', title: 'question of the third' }) },
     ])
+    const found = await home.run(['threads', '--search', 'SECOND question', '--json'])
+    expect(linesOf(found.stdout)).toMatchObject([{ thread: { id: 'second' } }])
+    expect(await home.run(['threads', '--search', 'fourth'])).toMatchObject({
+      exit: 0,
+      stdout: '',
+      stderr: 'no thread has all of these words\n',
+    })
+    expect(await home.run(['threads', '--search', ' '])).toMatchObject({ exit: 2 })
   })
 
   test('that are not there are told of, and no file is made for it', async () => {
@@ -250,7 +259,18 @@ describe.concurrent('one thread', () => {
     expect(thread).toMatchObject({ id: 'mine', agent: 'cli' })
     expect(entries[0]).toMatchObject({ seq: 1, event: { type: 'input' } })
     expect(exit).toBe(0)
-    expect(await home.run(['export', 'mine', '--format', 'pdf'])).toMatchObject({ exit: 2 })
+    expect(await home.run(['export', 'mine', '--format', 'pdf'])).toMatchObject({
+      exit: 2,
+      stderr: "millrace: --format takes md, json, test, not 'pdf'\n",
+    })
+  })
+
+  test('is exported as a test that plays it again', async () => {
+    const home = await talked()
+    const { exit, stdout } = await home.run(['export', 'mine', '--format', 'test'])
+    expect(stdout).toContain("test('Where is A?', async () => {")
+    expect(await play(stdout)).toBe('Where is A?')
+    expect(exit).toBe(0)
   })
 
   test('is gone when it is deleted', async () => {

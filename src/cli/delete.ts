@@ -1,5 +1,6 @@
 import { invalidInput } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
+import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { threadAt } from './threads-at.ts'
@@ -12,6 +13,7 @@ export async function deleteThread({ words, flags }: CommandLine, output: Output
   const { app, thread } = await threadAt(flags.data, id)
   try {
     await thread.delete()
+    await exchangesAt(flags.data).delete(id)
     output.tell(`the thread '${id}' is deleted`)
     return exitCodes.ok
   } finally {

@@ -1,5 +1,6 @@
-import type { Entry } from '../protocol/index.ts'
-import { invalidInput, writeTranscript } from '../protocol/index.ts'
+import { exportThread as exported, invalidInput, wholeLog } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
+import { testScript } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
 import { exitCodes } from './exit-codes.ts'
 import { safeJson } from './json-lines.ts'
@@ -7,31 +8,24 @@ import { markdownOf } from './markdown-export.ts'
 import type { Output } from './output.ts'
 import { threadAt } from './threads-at.ts'
 
-/** Writes a thread to stdout, to be read by people or by programs. */
+const formats: Readonly<Record<string, (thread: Thread) => Promise<string>>> = {
+  md: async (thread) => markdownOf(await thread.state()),
+  json: async (thread) => `${safeJson(await exported(thread), 2)}\n`,
+  test: async (thread) => testScript(await wholeLog(thread)),
+}
+
+/** Writes a thread to stdout, to be read by people or by programs, or to be run. */
 export async function exportThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
-  const { format = 'md' } = flags
+  const { format: name = 'md' } = flags
   if (id === undefined)
     throw invalidInput('millrace', 'millrace export takes the id of a thread: millrace threads lists them')
-  if (format !== 'md' && format !== 'json')
-    throw invalidInput('millrace', `--format takes md or json, not '${format}'`)
+  const format = Object.hasOwn(formats, name) ? formats[name] : undefined
+  if (!format)
+    throw invalidInput('millrace', `--format takes ${Object.keys(formats).join(', ')}, not '${name}'`)
   const { app, thread } = await threadAt(flags.data, id)
   try {
-    const { messages, usage, ...view } = await thread.state()
-    if (format === 'md') output.say(markdownOf({ ...view, messages, usage }))
-    else {
-      const entries: Entry[] = []
-      for (
-        let page = await thread.read();
-        page.length > 0;
-        page = await thread.read({ after: page.at(-1)?.seq })
-      )
-        entries.push(...page)
-      const { id, agent, user, metadata, forkedFrom, createdAt, updatedAt } = view
-      const info = { id, agent, user, metadata, forkedFrom, createdAt, updatedAt }
-      // A transcript that `readTranscript()` takes, and the log it was made of.
-      output.say(`${safeJson({ ...writeTranscript(messages), thread: info, usage, entries }, 2)}\n`)
-    }
+    output.say(await format(thread))
     return exitCodes.ok
   } finally {
     await app.close()

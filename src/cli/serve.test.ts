@@ -33,6 +33,7 @@ describe.concurrent('millrace serve', () => {
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'])
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' })
+    expect((await fetch(url)).headers.get('content-type')).toMatch('text/html')
     expect((await post(`${url}/threads`, { id: 'mine' })).status).toBe(201)
     const answer = await post(
       `${url}/threads/mine/messages`,
@@ -43,7 +44,13 @@ describe.concurrent('millrace serve', () => {
     child.kill('SIGTERM')
     const { exit, stdout, stderr } = await ended
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: `listening at ${url}\n` })
-    expect(stderr).toContain('agents: desk, night; threads are kept in')
+    expect(stderr.split('\n')).toEqual([
+      `open ${url}/ to talk to the agents and to watch them`,
+      expect.stringMatching(/^agents: desk, night; threads are kept in /),
+      expect.stringMatching(/^everybody on this machine may use it/),
+      expect.stringMatching(/^letting tools come to an end/),
+      '',
+    ])
   })
 
   test('serves one agent made of the flags without a file', async () => {
@@ -74,6 +81,14 @@ describe.concurrent('millrace serve', () => {
     expect(await status('Bearer s3cret')).toBe(200)
     child.kill('SIGINT')
     expect((await ended).stderr).not.toContain('s3cret')
+  })
+
+  test('tells an address that can be opened also where it listens at all of them', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts', '--host', '0.0.0.0', '--token', 's3cret'])
+    child.kill('SIGINT')
+    expect((await ended).stderr).toContain(`open http://127.0.0.1:${new URL(url).port}/ to talk`)
   })
 
   test('is talked to from the command line through the file that they share', async () => {

@@ -7,6 +7,7 @@ import { millrace } from '../server/index.ts'
 import { agentsFrom } from './agents-file.ts'
 import type { CommandLine } from './args.ts'
 import { dataPath, openData } from './data.ts'
+import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Flags } from './flags.ts'
 import { onInterrupt } from './interrupts.ts'
@@ -27,6 +28,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const app = millrace({
     agents,
     store,
+    exchanges: exchangesAt(flags.data),
     ...(token && { auth: bearerOf(token) }),
     hosts: listOf(flags.hosts),
     origins: listOf(flags.origins),
@@ -34,6 +36,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   try {
     const { url } = await listen(app, { port, host, token })
     output.say(`listening at ${url}\n`)
+    output.tell(`open ${pageOf(url)} to talk to the agents and to watch them`)
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
     if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')
     await new Promise<void>((resolve) => onInterrupt(() => resolve()))
@@ -76,6 +79,11 @@ async function listen(
   }
 }
 
+/** Whoever listens at every address of a machine is reached at this one from itself. */
+function pageOf(url: string): string {
+  return `${url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//127.0.0.1')}/`
+}
+
 /** Whoever shows the token is one and the same, and may see everything. */
 function bearerOf(token: string): Auth {
   const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -83,7 +91,9 @@ function bearerOf(token: string): Auth {
   return (request) => {
     const [, shown = ''] = /^Bearer +(.*)$/i.exec(request.headers.get('authorization') ?? '') ?? []
     // By its digest: how long it takes tells nothing about the token.
-    return timingSafeEqual(digest(shown), wanted) ? { user: 'token', sees: () => true } : undefined
+    return timingSafeEqual(digest(shown), wanted)
+      ? { user: 'token', sees: () => true, inspects: true }
+      : undefined
   }
 }
 

@@ -16,6 +16,8 @@ export interface Client {
   create(options?: CreateOptions): Promise<RemoteThread>
   /** Those that the server lets this client see, page by page. */
   threads(options?: ListOptions): Promise<ThreadPage>
+  /** Whom a thread can be made for; the first is that of a thread that names none. */
+  agents(): Promise<readonly { readonly name: string }[]>
 }
 
 /** Threads of the server at `url`, which may be relative to the page. Throws `invalid_input` if it cannot be used. */
@@ -32,6 +34,7 @@ export function client(url: string, options: ClientOptions = {}): Client {
     openMs = 10_000,
     silenceMs = 45_000,
     onRetry,
+    onOpen,
   } = options
   const base = baseOf(url)
   const http = httpTo({
@@ -49,6 +52,7 @@ export function client(url: string, options: ClientOptions = {}): Client {
     transport: transportTo({ base, http, WebSocket, transport, openMs, silenceMs }),
     retry,
     onRetry,
+    onOpen,
   }
 
   return {
@@ -66,13 +70,19 @@ export function client(url: string, options: ClientOptions = {}): Client {
 
     async threads(listOptions = {}) {
       checkFor('threads', listOptions)
-      const query = { ...listOptions }
+      // An address has no lone surrogates.
+      const query = { ...listOptions, search: listOptions.search?.toWellFormed() }
       return (await http.ask({
         op: 'client.threads',
         path: '/threads',
         query,
         repeatable: true,
       })) as ThreadPage
+    },
+
+    async agents() {
+      const found = await http.ask({ op: 'client.agents', path: '/agents', repeatable: true })
+      return (found as { agents: readonly { name: string }[] }).agents
     },
   }
 }

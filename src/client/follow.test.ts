@@ -86,6 +86,16 @@ describe.each(transports)('over %s', (transport) => {
     expect(error.op).toBe('client.follow')
   })
 
+  test('whoever wants to know is told that the connection is there, is lost and is there again', async () => {
+    const log = logOf(9)
+    const told: string[] = []
+    const first: Fault = { told: (entries) => entries.slice(0, 3), close: 1013 }
+    await using server = await logServer({ log, faults: [first] })
+    const options = { transport, onOpen: () => told.push('open'), onRetry: () => told.push('lost') }
+    expect(await take(threadAt(server.url, options).follow(), 9)).toEqual(log)
+    expect(told).toEqual(['open', 'lost', 'open'])
+  })
+
   test('one that is deleted meanwhile ends', async () => {
     const body = JSON.stringify({ error: { code: 'not_found', message: 'gone' } })
     const gone = { status: 404, body }

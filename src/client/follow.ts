@@ -12,6 +12,7 @@ export interface Following {
   readonly signal: AbortSignal
   readonly retry: RetryOptions
   readonly onRetry: ((error: MillraceError, delayMs: number) => void) | undefined
+  readonly onOpen: (() => void) | undefined
 }
 
 /**
@@ -19,7 +20,7 @@ export interface Following {
  * with the thread, or when the server has told all that was asked for; throws what no waiting makes good.
  */
 export async function* entries(following: Following): AsyncGenerator<Entry, undefined> {
-  const { op, connect, signal, onRetry } = following
+  const { op, connect, signal, onRetry, onOpen } = following
   let retry = withDefaults(following.retry)
   let last = following.after
   let opened = false
@@ -36,7 +37,10 @@ export async function* entries(following: Following): AsyncGenerator<Entry, unde
     try {
       for await (const batch of connect({ after: last, signal, onRetryWish })) {
         opened = true
-        openSince ??= systemClock.now()
+        if (openSince === undefined) {
+          openSince = systemClock.now()
+          onOpen?.()
+        }
         if (batch === 'end') return
         for (const entry of batch) {
           const { seq, from = seq } = entry

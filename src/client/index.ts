@@ -2,7 +2,11 @@ export type {
   Answer,
   Entry,
   ErrorCode,
+  Exchange,
+  ExchangesOptions,
+  ExportedThread,
   FollowOptions,
+  ReadableThread,
   SendOptions,
   ThreadEvent,
   ThreadInfo,
@@ -10,8 +14,9 @@ export type {
   ThreadSnapshot,
   ThreadStatus,
   ThreadView,
+  WireExchange,
 } from '../protocol/index.ts'
-export { isMillraceError, MillraceError } from '../protocol/index.ts'
+export { exportThread, isMillraceError, MillraceError, wholeLog } from '../protocol/index.ts'
 export type { Client } from './client.ts'
 export { client } from './client.ts'
 export type {

@@ -1,5 +1,6 @@
 import type {
   Answer,
+  ExchangesOptions,
   FollowOptions,
   JsonObject,
   MillraceError,
@@ -67,14 +68,18 @@ export interface ClientOptions {
   readonly silenceMs?: number | undefined
   /** Told of each failure that does not reach the caller, since it is tried again after `delayMs`. */
   readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
+  /** Told each time that a thread which is followed can be heard: at first, and again after a connection was lost. */
+  readonly onOpen?: (() => void) | undefined
 }
 
 export type WatchOptions = Pick<FollowOptions, 'signal'>
 
 export interface ReadOptions {
   readonly after?: number | undefined
-  /** About how many entries at most. */
+  /** About how many entries at most, up to 10,000. */
   readonly limit?: number | undefined
+  /** Deltas as they were first written, not joined. */
+  readonly split?: boolean | undefined
 }
 
 export interface CreateOptions {
@@ -94,6 +99,8 @@ export interface ListOptions {
   readonly cursor?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
+  /** Words that must all occur, in upper or lower case, in title, id, agent or the values of the metadata. */
+  readonly search?: string | undefined
 }
 
 const clientTable: OptionTable<ClientOptions> = {
@@ -109,6 +116,7 @@ const clientTable: OptionTable<ClientOptions> = {
   openMs: duration,
   silenceMs: duration,
   onRetry: aFunction,
+  onOpen: aFunction,
 }
 
 const retryTable: OptionTable<RetryOptions> = {
@@ -134,7 +142,8 @@ const followTable: OptionTable<FollowOptions> = {
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
 const watchTable: OptionTable<WatchOptions> = { signal: aSignal }
-const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1) }
+const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
+const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
 const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: someText, input: anObject }
 const createTable: OptionTable<CreateOptions> = { id: threadId, agent: someText, metadata: anObject }
 const forkTable: OptionTable<ForkOptions> = { id: threadId }
@@ -143,6 +152,7 @@ const listTable: OptionTable<ListOptions> = {
   cursor: someText,
   agent: someText,
   status: oneOf('idle', 'queued', 'running', 'waiting'),
+  search: someText,
 }
 
 const tables = {
@@ -150,6 +160,7 @@ const tables = {
   follow: followTable,
   watch: watchTable,
   read: readTable,
+  exchanges: exchangesTable,
   approve: answerTable,
   create: createTable,
   fork: forkTable,

@@ -1,6 +1,8 @@
 import type {
   Answer,
   Entry,
+  Exchange,
+  ExchangesOptions,
   FollowOptions,
   InputUserMessage,
   SendOptions,
@@ -31,23 +33,30 @@ export interface RemoteThread {
   follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(): Promise<ThreadView>
+  /**
+   * The model calls of a run as they went over the wire, in order; those under way as far as they have come. Rejects with `auth`
+   * if they are not for this client, with `not_found` if the server does not record them.
+   */
+  exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   /** Cancels the current run; what is queued is not answered by itself. Sent again when an answer is lost. */
   stop(reason?: string): Promise<number>
   /** Decides about a call that waits. The same decision twice is one; rejects with `conflict` if it was decided otherwise. */
   approve(callId: string, answer: Answer): Promise<number>
+  /** The source of a test that plays the conversation again: what `millrace export --format test` writes. */
+  testScript(): Promise<string>
   /** A new thread with the log of this one up to a number. */
   fork(at: number, options?: ForkOptions): Promise<RemoteThread>
   /** With everything in it. False if it was not there. */
   delete(): Promise<boolean>
 }
 
-export interface RemoteOptions extends Pick<ClientOptions, 'retry' | 'onRetry'> {
+export interface RemoteOptions extends Pick<ClientOptions, 'retry' | 'onRetry' | 'onOpen'> {
   readonly http: Http
   readonly transport: Transport
 }
 
 export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
-  const { http, transport, retry = {}, onRetry } = options
+  const { http, transport, retry = {}, onRetry, onOpen } = options
   const path = `/threads/${id}`
 
   const post = async (op: string, where: string, body: object) => {
@@ -71,19 +80,29 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkFor('follow', options)
       const { after = 0, until } = options
       const connect = transport(op, path, { until })
-      return endable(options.signal, (signal) => entries({ op, connect, after, signal, retry, onRetry }))
+      return endable(options.signal, (signal) =>
+        entries({ op, connect, after, signal, retry, onRetry, onOpen }),
+      )
     },
 
     async read(options = {}) {
       checkFor('read', options)
-      const { after = 0, limit } = options
-      const query = { after, limit }
+      const { after = 0, limit, split } = options
+      const query = { after, limit, split: split ? 'true' : undefined }
       const page = await http.ask({ op: 'client.read', path: `${path}/events`, query, repeatable: true })
       return (page as { entries: readonly Entry[] }).entries
     },
 
     async state() {
       return (await http.ask({ op: 'client.state', path, repeatable: true })) as ThreadView
+    },
+
+    async exchanges(options) {
+      const op = 'client.exchanges'
+      checkFor('exchanges', { ...options, run: options?.run ?? null })
+      const { run, round } = options
+      const page = await http.ask({ op, path: `${path}/exchanges`, query: { run, round }, repeatable: true })
+      return (page as { exchanges: readonly Exchange[] }).exchanges
     },
 
     async stop(reason) {
@@ -96,6 +115,12 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkArgument(op, 'callId', someText(callId))
       checkFor('approve', { ...answer, approved: answer?.approved ?? null })
       return post(op, `approvals/${encodeURIComponent(callId)}`, answer)
+    },
+
+    async testScript() {
+      const op = 'client.testScript'
+      const answer = await http.ask({ op, path: `${path}/test-script`, repeatable: true })
+      return (answer as { source: string }).source
     },
 
     async fork(at, forkOptions = {}) {

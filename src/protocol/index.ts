@@ -45,6 +45,14 @@ export type {
   ToolResultEvent,
   ToolStartEvent,
 } from './events.ts'
+export type {
+  CallObserver,
+  Exchange,
+  ExchangesOptions,
+  ModelCall,
+  ObserveCall,
+  WireExchange,
+} from './exchange.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
@@ -72,8 +80,10 @@ export type {
   ModelRequest,
   ModelSettings,
   ModelStream,
+  StreamOptions,
   ToolChoice,
   ToolSpec,
+  WireListener,
 } from './model.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
@@ -101,7 +111,10 @@ export {
   openRequests,
   transcriptOf,
 } from './run-state.ts'
+export type { ScriptRound, ScriptStep } from './script.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export type { ExportedThread, ReadableThread } from './thread-export.ts'
+export { exportThread, wholeLog } from './thread-export.ts'
 export type { Answer, FollowOptions, SendOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {

@@ -59,6 +59,27 @@ export interface ModelStream extends AsyncIterable<ModelEvent> {
 }
 
 /**
+ * Told of what goes over the wire, without secrets: they are taken out before. What it throws ends the generation. Where a
+ * provider wants its answer gone on with, all of it comes again for the next request.
+ */
+export interface WireListener {
+  sent(request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }): void
+  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  /** The next text of the answer. It may lag behind by a line, in which a key could stand. */
+  received(text: string): void
+}
+
+export interface StreamOptions {
+  readonly signal: AbortSignal
+  /** For models over HTTP; others take no notice. */
+  readonly wire?: WireListener | undefined
+}
+
+/**
  * What a provider implements.
  *
  * `stream` generates one round: it may yield any number of events and then exactly one `done`, after which nothing more is
@@ -74,5 +95,5 @@ export interface Model {
   readonly capabilities: ModelCapabilities
   /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
   readonly models?: readonly Model[]
-  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): ModelStream
+  stream(request: ModelRequest, options: StreamOptions): ModelStream
 }

@@ -10,6 +10,11 @@ import type { Usage } from './usage.ts'
 export interface ThreadInfo {
   readonly id: string
   readonly agent: string
+  /**
+   * The beginning of the first thing that a person said in it, on one line of at most 120 characters; `[image]` or `[file: name]`
+   * if that had no words. Absent before.
+   */
+  readonly title?: string
   /** Whose it is; absent where nobody was asked. */
   readonly user?: string
   readonly metadata?: JsonObject

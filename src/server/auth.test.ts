@@ -36,6 +36,7 @@ describe('with auth', () => {
       ...requests(owned),
       ...requests(absent),
       ['GET', '/threads'],
+      ['GET', '/agents'],
       ['POST', '/threads', {}],
     ] as const
     for (const [method, path, body] of all) {
@@ -119,7 +120,10 @@ describe('with auth', () => {
     }
     const { ask } = await withThread(auth)
     for (let index = 0; index < 5; index++)
-      await ask('POST', '/threads', { body: { metadata: { shared: index % 2 === 0, index } }, as: 'bob' })
+      await ask('POST', '/threads', {
+        body: { metadata: { shared: index % 2 === 0, index, topic: `topic-${index}` } },
+        as: 'bob',
+      })
     const list = async (as: string, query = '') => (await ask('GET', `/threads${query}`, { as })).json()
     expect((await list('root')).threads).toHaveLength(6)
     expect((await list('team')).threads).toHaveLength(3)
@@ -134,6 +138,10 @@ describe('with auth', () => {
       next = page.next
     } while (next)
     expect(seen.sort()).toEqual([0, 2, 4])
+    expect((await list('team', '?search=TOPIC-2')).threads).toMatchObject([{ metadata: { index: 2 } }])
+    expect((await list('team', '?search=topic-3')).threads).toEqual([])
+    expect((await list('root', '?search=topic-3')).threads).toMatchObject([{ metadata: { index: 3 } }])
+    expect((await list('ann', '?search=topic-3')).threads).toEqual([])
   })
 
   test('a hook that fails lets nobody in, and says nothing of why', async () => {

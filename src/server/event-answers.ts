@@ -85,9 +85,11 @@ const eventsQuery: Fields = {
   after: cursor,
   limit: numberField({
     least: 1,
-    most: 1000,
+    most: 10_000,
     description: 'About how many entries a page of JSON has at most.',
   }),
+  // Of a page of JSON: deltas as they were first written.
+  split: choiceField('true', 'false'),
   until: {
     schema: {
       description: 'Ends when nothing is under way any more, or when the input of that number is dealt with.',
@@ -96,6 +98,12 @@ const eventsQuery: Fields = {
     problem: (value) =>
       value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
   },
+}
+
+interface EventsQuery {
+  readonly limit?: number
+  readonly split?: 'true' | 'false'
+  readonly until?: number | 'idle'
 }
 
 export const socketQuery: Fields = { after: cursor, stream: choiceField('true', 'false') }
@@ -117,13 +125,13 @@ export function eventRoutes(events: EventAnswers): Route[] {
       },
       async handle(call) {
         const { thread, info } = await call.visitor.reach(call.params.id as string)
-        const { limit, until } = call.query as { limit?: number; until?: number | 'idle' }
+        const { limit, split, until } = call.query as EventsQuery
         // A browser that comes back knows better than the address it once was given.
         const after = Number(call.headers['last-event-id'] ?? call.query.after ?? 0)
         checkCursor(after, info.head)
         if (!wantsJson(call.request))
           return events.place(call).stream(thread, { after, ...(until !== undefined && { until }) })
-        const entries = await thread.read({ after, limit })
+        const entries = await thread.read({ after, limit, split: split === 'true' })
         return Response.json({ entries, head: Math.max(info.head, entries.at(-1)?.seq ?? 0) })
       },
     },

@@ -9,8 +9,11 @@ import type { Connection, Route } from './route.ts'
 import type { Visitor } from './visitors.ts'
 import { stranger } from './visitors.ts'
 
+/** What the handler needs of a route; the rest is for `openapi.json`. */
+export type Answering = Omit<Route, 'name' | 'summary' | 'answers'>
+
 export interface HandlerOptions {
-  readonly routes: readonly Route[]
+  readonly routes: readonly Answering[]
   readonly guard: Guard
   readonly identify: (request: Request) => Promise<Visitor>
   readonly bodyBytes: number
@@ -28,7 +31,7 @@ interface Env {
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Of an API nothing is to be shown, run, framed, embedded elsewhere, or kept. */
+/** Of an API nothing is to be shown, run, framed, embedded elsewhere, or kept. An answer that is a page says so itself. */
 const safeHeaders = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -72,7 +75,7 @@ export function httpHandler(options: HandlerOptions): Handler {
   return async (request, connection) => {
     const response = await respond(request, connection)
     const { headers } = response
-    for (const [name, value] of Object.entries(safeHeaders)) headers.set(name, value)
+    for (const [name, value] of Object.entries(safeHeaders)) if (!headers.has(name)) headers.set(name, value)
     for (const [name, value] of Object.entries(guard.corsHeaders(request))) headers.set(name, value)
     headers.append('vary', 'origin')
     if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
@@ -81,7 +84,7 @@ export function httpHandler(options: HandlerOptions): Handler {
 }
 
 async function answer(
-  route: Route,
+  route: Answering,
   context: Context<Env>,
   { identify, bodyBytes }: HandlerOptions,
 ): Promise<Response> {
@@ -95,7 +98,7 @@ async function answer(
   return route.handle({ request, visitor, params: context.req.param(), query, headers, body, connection })
 }
 
-function allowedAt(path: string, routes: readonly Route[]): string[] {
+function allowedAt(path: string, routes: readonly Answering[]): string[] {
   return routes.filter((route) => route.path === path).map(({ method }) => method)
 }
 

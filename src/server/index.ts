@@ -1,3 +1,5 @@
+export type { ExchangeFolderOptions } from './exchange-folder.ts'
+export { exchangeFolder } from './exchange-folder.ts'
 export type { Listener } from './listen.ts'
 export type { ServedAppOptions } from './millrace.ts'
 export { millrace } from './millrace.ts'

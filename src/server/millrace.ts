@@ -1,17 +1,24 @@
 import { anything, checkOptions, invalidInput, isObject, kindOf } from '../protocol/index.ts'
-import type { AppOptions } from '../threads/index.ts'
-import { millrace as openApp } from '../threads/index.ts'
+import type { AppOptions, ExchangeStore } from '../threads/index.ts'
+import { memoryExchanges, millrace as openApp } from '../threads/index.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions, serverTable } from './options.ts'
 import type { ServedApp } from './serve.ts'
 import { serve } from './serve.ts'
 
-export interface ServedAppOptions extends AppOptions, ServerOptions {}
+export interface ServedAppOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
+  /**
+   * Where the requests to models and their answers are kept; `true` is in memory. Without a word that is so where there is no
+   * `auth`, on the machine of whoever develops. With one, or with `auth: false`, they are not kept.
+   */
+  readonly exchanges?: ExchangeStore | boolean | undefined
+}
 
 /** Here only their names, to tell what was misspelt. The app looks at them itself. */
 const appTable: Record<keyof AppOptions, typeof anything> = {
   agents: anything,
   store: anything,
+  exchanges: anything,
   context: anything,
   leaseMs: anything,
   recoverMs: anything,
@@ -30,7 +37,13 @@ export function millrace(options: ServedAppOptions): ServedApp {
   const serverOptions = pick<ServerOptions>(options, serverTable)
   // Before anything is opened that would have to be closed again.
   readServerOptions(serverOptions, op)
-  return serve(openApp(pick<AppOptions>(options, appTable)), serverOptions)
+  const appOptions = pick<AppOptions>({ ...options, exchanges: exchangesOf(options) }, appTable)
+  return serve(openApp(appOptions), serverOptions)
+}
+
+function exchangesOf({ auth, exchanges = auth === undefined }: ServedAppOptions): ExchangeStore | undefined {
+  if (exchanges === true) return memoryExchanges()
+  return exchanges === false ? undefined : exchanges
 }
 
 function pick<Part extends object>(options: Part, table: Record<keyof Part, unknown>): Part {

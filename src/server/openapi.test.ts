@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import { asker, entriesOf } from '../channels/channels.test-kit.ts'
-import { millrace } from '../threads/index.ts'
+import { memoryExchanges, millrace } from '../threads/index.ts'
 import { eventAnswers } from './event-answers.ts'
 import { allRoutes } from './routes.ts'
 import { served } from './server.test-kit.ts'
@@ -20,7 +20,7 @@ interface Document {
   readonly components: object
 }
 
-async function described(given = served(asker())) {
+async function described(given = served(asker(), {}, { exchanges: memoryExchanges() })) {
   const document = (await (await given.ask('GET', '/openapi.json')).json()) as Document
   const schemaFor = (schema: object) =>
     new Validator({ ...schema, components: document.components } as never, '2020-12')
@@ -118,7 +118,9 @@ describe('openapi.json', () => {
     })
     await check('answerApproval', approval, { body: { approved: false } })
     await check('followEvents', '/threads/one/events?until=idle', events)
-    await check('followEvents', '/threads/one/events?after=2', { headers: { accept: 'application/json' } })
+    await check('followEvents', '/threads/one/events?after=2&split=true', {
+      headers: { accept: 'application/json' },
+    })
     await check('followEvents', '/threads/none/events')
     await check('sendMessage', '/threads/one/messages', { body: { message: 'Again.' }, ...events })
     const message = { role: 'user', content: [{ type: 'text', text: 'More.' }] }
@@ -131,11 +133,19 @@ describe('openapi.json', () => {
     await check('forkThread', '/threads/one/fork', { body: { at: 3, id: 'two' } })
     await check('forkThread', '/threads/none/fork', { body: { at: 3 } })
     await check('getThread', '/threads/two')
-    await check('listThreads', '/threads?limit=1&status=idle')
+    await check('listThreads', '/threads?limit=1&status=idle&search=cut')
     await check('listThreads', '/threads?limit=0')
     await check('openSocket', '/threads/one/socket')
     await check('deleteThread', '/threads/two')
     await check('deleteThread', '/threads/two')
+    await check('listAgents', '/agents')
+    const { run } = await check('getThread', '/threads/one')
+    const { exchanges } = await check('listExchanges', `/threads/one/exchanges?run=${run.id}&round=1`)
+    expect(exchanges).toHaveLength(1)
+    await check('listExchanges', '/threads/one/exchanges')
+    const { source } = await check('getTestScript', '/threads/one/test-script')
+    expect(source).toContain("from 'vitest'")
+    await check('getTestScript', '/threads/none/test-script')
     await check('health', '/healthz')
     await check('openapi', '/openapi.json')
 
@@ -144,8 +154,10 @@ describe('openapi.json', () => {
       .flatMap(({ operationId, responses }) =>
         Object.keys(responses).map((status) => `${operationId} ${status}`),
       )
-      // An upgrade is no answer to a fetch, and these two cannot be asked for wrongly.
-      .filter((one) => !['openSocket 101', 'health default', 'openapi default'].includes(one))
+      // An upgrade is no answer to a fetch, and these three cannot be asked for wrongly.
+      .filter(
+        (one) => !['openSocket 101', 'listAgents default', 'health default', 'openapi default'].includes(one),
+      )
     expect([...seen].sort()).toEqual(promised.sort())
   })
 

@@ -33,7 +33,7 @@ function operation(route: Route): JsonObject {
     summary,
     parameters: [
       ...[...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
-        parameter('path', name, { type: 'string' }),
+        parameter('path', name, { type: 'string' }, true),
       ),
       ...parameters('query', route.query),
       ...parameters('header', route.headers),
@@ -57,11 +57,13 @@ function requestBody(fields: Fields): JsonObject {
 }
 
 function parameters(place: string, fields: Fields = {}): JsonObject[] {
-  return Object.entries(fields).map(([name, { schema }]) => parameter(place, name, schema))
+  return Object.entries(fields).map(([name, { schema, required }]) =>
+    parameter(place, name, schema, required),
+  )
 }
 
-function parameter(place: string, name: string, schema: JsonObject): JsonObject {
-  return { name, in: place, schema, ...(place === 'path' && { required: true }) }
+function parameter(place: string, name: string, schema: JsonObject, required = false): JsonObject {
+  return { name, in: place, schema, ...(required && { required }) }
 }
 
 function response({ description, content = {} }: RouteAnswer): JsonObject {

@@ -8,6 +8,7 @@ import {
   isObject,
   kindOf,
   wholeNumber,
+  yesOrNo,
 } from '../protocol/index.ts'
 import { errorListener } from '../threads/index.ts'
 
@@ -17,6 +18,8 @@ export interface Identity {
   readonly user: string
   /** Which threads it may see and use; those of the same `user` if absent. */
   readonly sees?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
+  /** May see what went to the models of those threads, system prompts included. Not so if absent. */
+  readonly inspects?: boolean | undefined
 }
 
 /** Tells who sent a request, by its headers or its address; nobody is refused with 401. The body is not there to be read. */
@@ -47,6 +50,8 @@ export interface ServerOptions {
   /** Pages of these origins may use it from a browser: `['https://app.example.org']`. */
   readonly origins?: readonly string[] | undefined
   readonly limits?: Partial<Limits> | undefined
+  /** The page at `/`: chat and inspector. `false` serves none. */
+  readonly page?: boolean | undefined
   /** How often a quiet connection is given a sign of life. */
   readonly heartbeatMs?: number | undefined
   /** So long a client may take nothing before it is dropped. */
@@ -61,6 +66,7 @@ export interface ServerSettings {
   readonly hosts: readonly string[]
   readonly origins: readonly string[]
   readonly limits: Limits
+  readonly page: boolean
   readonly heartbeatMs: number
   readonly stuckMs: number
   readonly onError: (error: MillraceError) => void
@@ -88,6 +94,7 @@ export const serverTable: OptionTable<ServerOptions> = {
     (origin) => URL.canParse(origin) && new URL(origin).origin === origin,
   ),
   limits: anObject,
+  page: yesOrNo,
   heartbeatMs: duration,
   stuckMs: duration,
   onError: aFunction,
@@ -102,13 +109,22 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
   if (!isObject(options as unknown))
     throw invalidInput(op, `${op}() takes an object of options, not ${kindOf(options)}`)
   checkOptions(options, serverTable, { op, what: 'the option' })
-  const { auth, hosts = [], origins = [], limits = {}, heartbeatMs = 15_000, stuckMs = 30_000 } = options
+  const {
+    auth,
+    hosts = [],
+    origins = [],
+    limits = {},
+    page = true,
+    heartbeatMs = 15_000,
+    stuckMs = 30_000,
+  } = options
   checkOptions(limits, limitsTable, { op, what: 'the option limits.' })
   return {
     auth,
     hosts,
     origins,
     limits: { ...defaultLimits, ...limits },
+    page,
     heartbeatMs,
     stuckMs,
     onError: errorListener(options.onError),

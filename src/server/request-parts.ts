@@ -1,6 +1,6 @@
 import type { Field, Fields } from '../channels/index.ts'
 import { checkFields, parseJson } from '../channels/index.ts'
-import { checkOptions } from '../protocol/index.ts'
+import { checkOptions, invalidInput } from '../protocol/index.ts'
 import { refusal } from './refusal.ts'
 import type { Connection } from './route.ts'
 
@@ -21,7 +21,10 @@ function readStrings(fields: Fields, get: (name: string) => string | null, what:
   const table: Record<string, Field['problem']> = {}
   for (const [name, field] of Object.entries(fields)) {
     const value = get(name)
-    if (value === null) continue
+    if (value === null) {
+      if (field.required) throw invalidInput(op, `${what} '${name}' is missing`)
+      continue
+    }
     values[name] = /^\d{1,15}$/.test(value) && takesNumbers(field) ? Number(value) : value
     table[name] = field.problem
   }

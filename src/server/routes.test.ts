@@ -96,8 +96,45 @@ describe('threads', () => {
     expect(await (await ask('GET', '/threads?status=waiting')).json()).toMatchObject({
       threads: [{ id: 'd' }],
     })
-    for (const query of ['limit=0', 'limit=x', 'limit=1001', 'status=asleep'])
+    for (const query of [
+      'limit=0',
+      'limit=x',
+      'limit=1001',
+      'status=asleep',
+      'search=',
+      `search=${'x'.repeat(257)}`,
+    ])
       expect((await ask('GET', `/threads?${query}`)).status, query).toBe(400)
+  })
+})
+
+describe('a list', () => {
+  test('is searched for words in title, id, agent and metadata, in pages too', async () => {
+    const { ask } = served({ teller: teller(), asker: asker() })
+    for (const id of ['a', 'b', 'c'])
+      await ask('POST', '/threads', { body: { id, metadata: { topic: `Mills & ${id}` } } })
+    await ask('POST', '/threads', { body: { id: 'd', agent: 'asker' } })
+    await ask('POST', '/threads/d/messages', { body: { message: 'Cut\nthe 100% plank.' } })
+    const found = async (search: string, more = '') => {
+      const page = await (await ask('GET', `/threads?search=${encodeURIComponent(search)}${more}`)).json()
+      return { ids: page.threads.map(({ id }: { id: string }) => id), next: page.next }
+    }
+    expect(await found('MILLS')).toEqual({ ids: ['c', 'b', 'a'], next: undefined })
+    expect(await found('& mills', '&agent=teller')).toMatchObject({ ids: ['c', 'b', 'a'] })
+    expect(await found('mills', '&agent=asker')).toMatchObject({ ids: [] })
+    expect(await found('100% cut ASKER')).toMatchObject({ ids: ['d'] })
+    expect(await found('%')).toMatchObject({ ids: ['d'] })
+    const first = await found('mills', '&limit=2')
+    expect(first.ids).toEqual(['c', 'b'])
+    expect(await found('mills', `&limit=2&cursor=${first.next}`)).toEqual({ ids: ['a'], next: undefined })
+    expect(await (await ask('GET', '/threads/d')).json()).toMatchObject({ title: 'Cut the 100% plank.' })
+  })
+
+  test('of the agents has their names, that of the default first', async () => {
+    const { ask } = served({ teller: teller(), asker: asker() })
+    expect(await (await ask('GET', '/agents')).json()).toEqual({
+      agents: [{ name: 'teller' }, { name: 'asker' }],
+    })
   })
 })
 
@@ -248,8 +285,8 @@ describe('forks', () => {
 })
 
 describe('events', () => {
-  async function told() {
-    const given = served()
+  async function told(agent = teller()) {
+    const given = served(agent)
     await given.ask('POST', '/threads', { body: { id: 'one' } })
     await given.ask('POST', '/threads/one/messages', { body: { message: 'Tell me.' } })
     return { ...given, entries: await idle(given.ask, 'one') }
@@ -292,6 +329,23 @@ describe('events', () => {
     await both.body?.cancel()
   })
 
+  test('come one by one in a page that is split, as they were first written', async () => {
+    const { ask, entries } = await told(teller(story, { paceMs: 1 }))
+    const headers = { accept: 'application/json' }
+    const page = async (query: string): Promise<Entry[]> =>
+      (await (await ask('GET', `/threads/one/events?${query}`, { headers })).json()).entries
+    await until(async () => (await page('limit=10000')).some(({ from }) => from !== undefined))
+    const split = await page('split=true&limit=10000')
+    expect(split.map(({ seq }) => seq)).toEqual(split.map((_, index) => index + 1))
+    expect(split.at(-1)?.seq).toBe(entries.at(-1)?.seq)
+    expect(split.some(({ from }) => from !== undefined)).toBe(false)
+    expect(wordsOf(split)).toBe(story)
+    expect(await page('split=false&limit=10000')).toEqual(await page('limit=10000'))
+    expect(await page('split=true&after=2&limit=3')).toEqual(split.slice(2, 5))
+    for (const query of ['split=maybe', 'limit=10001'])
+      expect((await ask('GET', `/threads/one/events?${query}`, { headers })).status, query).toBe(400)
+  })
+
   test('a number that cannot be is refused', async () => {
     const { ask } = await told()
     for (const query of ['after=-1', 'after=x', 'after=1.5', 'after=100000', 'until=never', 'until=0'])
@@ -316,7 +370,7 @@ describe('events', () => {
 describe('everything else', () => {
   test('is not there', async () => {
     const { ask } = served()
-    for (const path of ['/', '/nothing', '/threads/one/nothing', '/threads/'])
+    for (const path of ['/nothing', '/threads/one/nothing', '/threads/'])
       expect(await (await ask('GET', path)).json(), path).toMatchObject({ error: { code: 'not_found' } })
   })
 

@@ -1,6 +1,8 @@
 import type { App } from '../threads/index.ts'
 import type { EventAnswers } from './event-answers.ts'
 import { eventRoutes } from './event-answers.ts'
+import { exchangeRoutes } from './exchange-routes.ts'
+import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { json } from './route.ts'
@@ -12,6 +14,16 @@ export function allRoutes(app: App, events: EventAnswers): readonly Route[] {
   const routes: Route[] = [
     ...threadRoutes(app, events),
     ...eventRoutes(events),
+    ...exchangeRoutes(),
+    ...exportRoutes(),
+    {
+      method: 'GET',
+      path: '/agents',
+      name: 'listAgents',
+      summary: 'Who can be talked to; the first is that of a conversation that names none',
+      answers: { 200: json(ref('Agents'), 'By name') },
+      handle: () => Response.json({ agents: app.agents.map((name) => ({ name })) }),
+    },
     {
       method: 'GET',
       path: '/healthz',

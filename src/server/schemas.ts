@@ -32,7 +32,12 @@ function listOf(items: JsonObject): JsonObject {
 
 const threadInfo = object(
   { id: text, agent: text, createdAt: time, updatedAt: time, head: count, status },
-  { user: text, metadata: anyObject, forkedFrom: object({ id: text, seq: count }) },
+  {
+    title: { type: 'string', description: 'The beginning of the first thing that was said.' },
+    user: text,
+    metadata: anyObject,
+    forkedFrom: object({ id: text, seq: count }),
+  },
 )
 
 const userMessage = object({
@@ -70,6 +75,32 @@ const entry = object(
   },
 )
 
+const headers: JsonObject = { type: 'object', additionalProperties: text }
+
+const wireExchange = object(
+  { url: text, headers, body: text },
+  { status: count, answerHeaders: headers, answer: text, cut: { const: true } },
+)
+
+const exchange = object(
+  {
+    runId: text,
+    round: count,
+    attempt: { type: 'integer', minimum: 1 },
+    model: text,
+    provider: text,
+    at: time,
+    tools: listOf(text),
+    wire: listOf(wireExchange),
+  },
+  {
+    ms: { type: 'number', description: 'Absent while it goes on.' },
+    request: { type: 'object', description: 'Where nothing went over HTTP: what the model was asked.' },
+    cut: { const: true },
+    error: anyObject,
+  },
+)
+
 export const schemas = {
   Error: error,
   ThreadInfo: threadInfo,
@@ -81,8 +112,11 @@ export const schemas = {
   UserMessage: userMessage,
   Entry: entry,
   EntryPage: object({ entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count }),
+  Exchange: exchange,
+  ExchangePage: object({ exchanges: listOf({ $ref: '#/components/schemas/Exchange' }) }),
   Written: object({
     seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
   }),
+  Agents: object({ agents: listOf(object({ name: text })) }),
   Health: object({ status: { const: 'ok' } }),
 } satisfies Record<string, JsonObject>

@@ -7,6 +7,7 @@ import { httpHandler } from './handler.ts'
 import type { Listener } from './listen.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions } from './options.ts'
+import { pageRoutes } from './page.ts'
 import { allRoutes } from './routes.ts'
 import { openStreams } from './streams.ts'
 import { visitors } from './visitors.ts'
@@ -51,7 +52,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     streams: openStreams({ most: limits.connections, perUser: limits.streamsPerUser }),
     isClosing: () => closing !== undefined,
   }
-  const routes = allRoutes(app, eventAnswers(shared))
+  const routes = [...(settings.page ? pageRoutes() : []), ...allRoutes(app, eventAnswers(shared))]
   const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
 
   /** Only this needs Node, so only this loads what needs it. */

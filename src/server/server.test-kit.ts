@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Agent } from '../agent/index.ts'
 import { teller } from '../channels/channels.test-kit.ts'
-import type { App, Thread } from '../threads/index.ts'
+import type { App, AppOptions, Thread } from '../threads/index.ts'
 import { millrace as openApp } from '../threads/index.ts'
 import type { ServedApp, ServerOptions } from './index.ts'
 import { serve } from './index.ts'
@@ -25,8 +25,9 @@ interface AskOptions {
 export function served(
   agents: Agent | Record<string, Agent> = teller(),
   options: ServerOptions = {},
+  more: Omit<AppOptions, 'agents'> = {},
 ): Served {
-  const counted = countFollowers(openApp({ agents, flushMs: 0, onError: () => {} }))
+  const counted = countFollowers(openApp({ agents, flushMs: 0, onError: () => {}, ...more }))
   const app = serve(counted.app, options)
   onTestFinished(() => app.close({ graceMs: 0 }))
   return {

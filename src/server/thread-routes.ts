@@ -43,6 +43,10 @@ const listFields: Fields = {
   cursor: textField({ most: 1000, description: 'The next of the page before.' }),
   agent: textField({ most: 256 }),
   status: choiceField('idle', 'queued', 'running', 'waiting'),
+  search: textField({
+    most: 256,
+    description: 'Words that must all occur in title, id, agent or the values of the metadata.',
+  }),
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -11,6 +11,8 @@ import { noThread, refusal } from './refusal.ts'
 export interface Visitor {
   /** Undefined where nobody is asked who they are. */
   readonly user: string | undefined
+  /** Whether it may see what goes to models. */
+  readonly inspects: boolean
   sees(thread: ThreadInfo): Promise<boolean>
   /** A thread and what is known of it. Throws the same 404 if there is none and if it may not be seen. */
   reach(threadId: string): Promise<{ readonly thread: Thread; readonly info: ThreadInfo }>
@@ -22,6 +24,7 @@ export interface Visitor {
 /** Somebody who was not asked, and for whom there is nothing. */
 export const stranger: Visitor = {
   user: undefined,
+  inspects: false,
   sees: async () => false,
   async reach() {
     throw noThread()
@@ -71,6 +74,7 @@ export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
     }
     return {
       user,
+      inspects: !identity || identity.inspects === true,
       sees,
       async reach(id) {
         if (!threadId.test(id)) throw noThread()

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import type { ThreadInfo } from '../protocol/index.ts'
 import type { ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { sqliteStore } from '../threads/sqlite.ts'
@@ -43,6 +44,31 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   }),
   'lists threads of any status': (store) => ({
     list: (options) => store.list({ ...options, status: undefined }),
+  }),
+  'finds everything': (store) => ({
+    list: (options) => store.list({ ...options, search: undefined }),
+  }),
+  'searches only the page that it was asked for': (store) => ({
+    async list({ search, ...options }) {
+      const sought = new Set((await store.list({ limit: 1e6, search })).threads.map(({ id }) => id))
+      const page = await store.list(options)
+      return { ...page, threads: page.threads.filter(({ id }) => sought.has(id)) }
+    },
+  }),
+  'searches for capitals': (store) => ({
+    async list(options) {
+      const { search = '' } = options
+      const page = await store.list(options)
+      const has = (thread: object) =>
+        search.split(/\s/).every((word) => JSON.stringify(thread).includes(word))
+      return { ...page, threads: page.threads.filter(has) }
+    },
+  }),
+  'calls no thread anything': (store) => ({
+    get: async (id) => {
+      const { title, ...info } = (await store.get(id)) ?? {}
+      return 'id' in info ? (info as ThreadInfo) : undefined
+    },
   }),
   'takes any cursor': (store) => ({
     list: (options) =>

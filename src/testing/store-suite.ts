@@ -7,7 +7,9 @@ import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
 import type { Cases, OpenStore } from './store-suite/scene.ts'
 import { withScene } from './store-suite/scene.ts'
+import { searchCases } from './store-suite/searches.ts'
 import { threadCases } from './store-suite/threads.ts'
+import { titleCases } from './store-suite/titles.ts'
 import { watchCases } from './store-suite/watching.ts'
 
 export interface StoreSuiteOptions {
@@ -36,7 +38,9 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
   const { open, severalHandles = true } = options
   const cases: Cases = {
     ...threadCases,
+    ...titleCases,
     ...listCases,
+    ...searchCases,
     ...logCases,
     ...compactionCases,
     ...leaseCases,

@@ -22,6 +22,8 @@ import {
 } from '../protocol/index.ts'
 import { dispatcher } from './dispatcher.ts'
 import { errorListener } from './error-listener.ts'
+import { exchangeRecorder } from './exchanges/recorder.ts'
+import type { ExchangeStore } from './exchanges/store.ts'
 import { hub } from './hub.ts'
 import { journal } from './journal.ts'
 import { memoryStore } from './memory.ts'
@@ -35,6 +37,8 @@ export interface AppOptions {
   readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
   /** In memory if absent: then nothing survives the process. */
   readonly store?: ThreadStore | undefined
+  /** Where the requests to models and their answers are kept, system prompts included. Nowhere if absent. */
+  readonly exchanges?: ExchangeStore | undefined
   /** What tools and hooks of a thread's runs are handed. */
   readonly context?: ((thread: ThreadInfo) => unknown) | undefined
   /** How long a thread is left to a process that gives no sign of life. */
@@ -67,6 +71,12 @@ export interface ThreadsOptions {
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
+  /**
+   * Words that must all occur, in upper or lower case, anywhere in title, id, agent or the values of the metadata. With SQLite a search
+   * among 100,000 threads that finds nothing takes about 0.1 s, in steps of a few milliseconds between
+   * which everything else goes on.
+   */
+  readonly search?: string | undefined
 }
 
 /** Conversations over a store. Works on what is to be done as long as it is open. */
@@ -91,6 +101,9 @@ const atLeast = (least: number) => (value: unknown) =>
 const appTable: OptionTable<AppOptions> = {
   agents: anObject,
   store: (value) => !(isObject(value) && typeof value.append === 'function') && 'must be a ThreadStore',
+  exchanges: (value) =>
+    !(isObject(value) && [value.put, value.read, value.delete].every((part) => typeof part === 'function')) &&
+    'must be an ExchangeStore, such as memoryExchanges() makes',
   context: aFunction,
   leaseMs: atLeast(50),
   recoverMs: atLeast(10),
@@ -108,6 +121,7 @@ const listTable: OptionTable<ThreadsOptions> = {
   user: someText,
   agent: someText,
   status: oneOf('idle', 'queued', 'running', 'waiting'),
+  search: someText,
 }
 
 const closeTable: OptionTable<{ graceMs?: number | undefined }> = { graceMs: atLeast(0) }
@@ -130,6 +144,7 @@ export function millrace(options: AppOptions): App {
   const onError = errorListener(options.onError)
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
+  const exchanges = options.exchanges && exchangeRecorder({ store: options.exchanges, onError })
   const followers = hub(store)
   const writing = journal({ store, flushMs, patienceMs: leaseMs, onWritten: followers.publish })
   const work = dispatcher({
@@ -138,6 +153,7 @@ export function millrace(options: AppOptions): App {
     hub: followers,
     agents,
     context,
+    exchanges,
     leaseMs,
     recoverMs,
     maxLosses,
@@ -148,6 +164,7 @@ export function millrace(options: AppOptions): App {
 
   async function close(graceMs: number) {
     await work.close(graceMs)
+    await exchanges?.settled()
     followers.close()
     if (!options.store) await store.close()
   }
@@ -156,6 +173,7 @@ export function millrace(options: AppOptions): App {
     store,
     hub: followers,
     agents,
+    exchanges,
     wake: work.wake,
     checkOpen(op: string) {
       if (closing) throw invalidInput(op, 'the app is closed')

@@ -13,7 +13,10 @@ export interface Dispatcher {
 }
 
 export interface DispatcherOptions
-  extends Pick<WorkerOptions, 'store' | 'journal' | 'hub' | 'context' | 'maxLosses' | 'onError'> {
+  extends Pick<
+    WorkerOptions,
+    'store' | 'journal' | 'hub' | 'context' | 'exchanges' | 'maxLosses' | 'onError'
+  > {
   readonly agents: ReadonlyMap<string, ThreadDoor>
   readonly leaseMs: number
   /** How often it looks for threads that others left behind. */

@@ -1,9 +1,13 @@
 export type { App, AppOptions, ThreadOptions, ThreadsOptions } from './app.ts'
 export { millrace } from './app.ts'
 export { errorListener } from './error-listener.ts'
+export type { MemoryExchangesOptions } from './exchanges/memory.ts'
+export { memoryExchanges } from './exchanges/memory.ts'
+export type { ExchangeStore } from './exchanges/store.ts'
 export type { Following } from './hub.ts'
 export type { MemoryStoreOptions } from './memory.ts'
 export { memoryStore } from './memory.ts'
+export { searchText, searchWords } from './search.ts'
 export type {
   Batch,
   Lease,
@@ -11,4 +15,7 @@ export type {
   NewThread,
   ThreadStore,
 } from './store.ts'
+export type { TestScriptOptions } from './test-script/test-script.ts'
+export { testScript } from './test-script/test-script.ts'
 export type { ReadOptions, Thread } from './thread.ts'
+export { titleOf } from './title.ts'

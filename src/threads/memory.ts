@@ -2,8 +2,10 @@ import type { Entry, OptionTable, ThreadEvent, ThreadInfo } from '../protocol/in
 import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { logProblem, packEntries, readEntries } from './entries.ts'
+import { searchText, searchWords } from './search.ts'
 import type { Lease, ThreadStore } from './store.ts'
 import { badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
+import { titleOf } from './title.ts'
 import { watchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -14,6 +16,9 @@ export interface MemoryStoreOptions {
 /** A thread as it is kept. `info` is as it was when the thread was made; what changes stands beside it. */
 interface Kept {
   readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
+  title: string | undefined
+  /** What a search looks through. */
+  text: string
   entries: PackedEntry[]
   updatedAt: number
   head: number
@@ -66,9 +71,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   function write(thread: Kept, event: ThreadEvent): Entry {
     const entry: Entry = { seq: ++thread.head, at: now(), event }
     thread.entries.push(entry)
+    name(thread, [entry])
     thread.updatedAt = entry.at
     thread.place = ++places
     return entry
+  }
+
+  /** Gives it a title, if it has none and these are the entries that do. */
+  function name(thread: Kept, entries: readonly Entry[]) {
+    const title = thread.title ?? titleOf(entries)
+    if (title === thread.title) return
+    thread.title = title
+    thread.text = searchText({ ...thread.info, title })
   }
 
   /** There is something to do and nobody does it. */
@@ -77,9 +91,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 
   function infoOf(thread: Kept): ThreadInfo {
-    const { info, updatedAt, head, resting, due } = thread
+    const { info, title, updatedAt, head, resting, due } = thread
     const status = due === undefined ? resting : isStranded(thread) ? 'queued' : 'running'
-    return { ...info, updatedAt, head, status }
+    return { ...info, ...(title !== undefined && { title }), updatedAt, head, status }
   }
 
   return {
@@ -91,7 +105,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         if (threads.has(id)) return false
         const createdAt = now()
         const last = entries.at(-1)
-        threads.set(id, {
+        const kept: Kept = {
           info: {
             id,
             agent,
@@ -100,6 +114,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
             ...(forkedFrom && { forkedFrom }),
             createdAt,
           },
+          title: undefined,
+          text: searchText({ id, agent, metadata }),
           entries: [...entries],
           updatedAt: last?.at ?? createdAt,
           head: last?.seq ?? 0,
@@ -110,7 +126,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           epoch: 0,
           losses: 0,
           keys: new Map(),
-        })
+        }
+        name(kept, entries)
+        threads.set(id, kept)
         watching.tell([id])
         return true
       }),
@@ -121,13 +139,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return thread && infoOf(thread)
       }),
 
-    list: ({ limit, cursor, user, agent, status }) =>
+    list: ({ limit, cursor, user, agent, status, search }) =>
       answer('store.list', () => {
         const below = placeOfCursor('store.list', cursor)
+        const words = search === undefined ? [] : searchWords(search)
         const found = [...threads.values()]
           .filter((thread) => thread.place < below)
           .filter(({ info }) => (user ?? info.user) === info.user && (agent ?? info.agent) === info.agent)
           .filter((thread) => status === undefined || infoOf(thread).status === status)
+          .filter(({ text }) => words.every((word) => text.includes(word)))
           .sort((one, other) => other.place - one.place)
         const page = found.slice(0, limit)
         const last = page.at(-1)

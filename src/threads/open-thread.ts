@@ -3,6 +3,8 @@ import type {
   Answer,
   ApprovalEvent,
   Entry,
+  Exchange,
+  ExchangesOptions,
   FollowOptions,
   OptionTable,
   SendOptions,
@@ -26,6 +28,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Hub } from './hub.ts'
 import type { NewThread, ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
@@ -39,6 +42,7 @@ export interface Shared {
   readonly hub: Hub
   readonly agents: ReadonlyMap<string, ThreadDoor>
   readonly wake: (threadId: string) => void
+  readonly exchanges: ExchangeRecorder | undefined
   /** Throws if the app is closed. */
   readonly checkOpen: (op: string) => void
 }
@@ -55,13 +59,14 @@ const followTable: OptionTable<FollowOptions> = {
   signal: (value) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
+const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
 const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: anything, input: anything }
 const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
 const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
 
 /** `asked` is what the thread becomes if it has to be made. */
 export function openThread(asked: NewThread, shared: Shared): Thread {
-  const { store, hub, agents, wake, checkOpen } = shared
+  const { store, hub, agents, wake, exchanges, checkOpen } = shared
   const { id } = asked
 
   async function info(op: string): Promise<ThreadInfo> {
@@ -202,6 +207,17 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       return { ...known, ...snapshotOf(await fold()) }
     },
 
+    async exchanges(options) {
+      const op = 'thread.exchanges'
+      if (!isObject(options as unknown))
+        throw invalidInput(op, `exchanges() takes { run, round? }, not ${kindOf(options)}`)
+      checkOptions({ ...options, run: options.run ?? null }, exchangesTable, { op, what: 'the option' })
+      const known = await info(op)
+      if (exchanges) return exchangesOf(known, options, { store, exchanges })
+      const message = 'nothing is kept of what goes to models: give millrace() the option exchanges'
+      throw new MillraceError({ op, code: 'not_found', message })
+    },
+
     async stop(reason = 'stopped by the user') {
       const op = 'thread.stop'
       if (typeof reason !== 'string' || !reason.trim())
@@ -251,9 +267,21 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOpen('thread.delete')
       const gone = await store.delete(id)
       hub.deleted(id)
+      await exchanges?.delete(id)
       return gone
     },
   }
+}
+
+/** The runs that a fork took along are kept with the thread in which they ran, if that is still there. */
+async function exchangesOf(
+  { id, forkedFrom }: ThreadInfo,
+  which: ExchangesOptions,
+  { store, exchanges }: { readonly store: ThreadStore; readonly exchanges: ExchangeRecorder },
+): Promise<readonly Exchange[]> {
+  const own = await exchanges.read(id, which)
+  const origin = own.length === 0 && forkedFrom ? await store.get(forkedFrom.id) : undefined
+  return origin ? exchangesOf(origin, which, { store, exchanges }) : own
 }
 
 function taken(id: string, op: string): MillraceError {

@@ -21,6 +21,8 @@ export interface ListOptions {
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
+  /** Words that must all occur in title, id, agent or values of the metadata, by the rule of `searchText` and `searchWords`. */
+  readonly search?: string | undefined
 }
 
 export type WatchListener = (threadId: string, head?: number) => void
@@ -38,7 +40,12 @@ export interface ThreadStore {
    * thread is runnable, so that somebody looks at what they leave to do.
    */
   create(thread: NewThread, entries?: readonly Entry[]): Promise<boolean>
+  /** Its `title` is kept with it, as `titleOf` makes it of its entries, however they came: by `create`, `signal` or `append`. */
   get(threadId: string): Promise<ThreadInfo | undefined>
+  /**
+   * Those changed last come first. A search looks at every thread until the page is full; it lets other work go on meanwhile, and one
+   * that changes under it may be missing, as between two pages.
+   */
   list(options: ListOptions): Promise<ThreadPage>
   /** With its log. Whoever owned it is fenced. False if there was none. */
   delete(threadId: string): Promise<boolean>

@@ -11,12 +11,38 @@ import type { Lease, ListOptions, ThreadStore } from './store.ts'
 
 const folder = temporaryFolder()
 
+/** Where the stores are most different: what SQL, JSON or UTF-8 could take for something else. */
+const char = fc.constantFrom(
+  'a',
+  'A',
+  'b',
+  ' ',
+  '\n',
+  '%',
+  '_',
+  '"',
+  "'",
+  '\\',
+  '\0',
+  'ß',
+  'SS',
+  'é',
+  '\u0301',
+  '\ud83d',
+  '😀',
+)
+const words = fc.string({ unit: char, maxLength: 6 })
 const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
   fc.record({
     type: fc.constantFrom('text' as const, 'reasoning' as const),
     text: fc.string({ minLength: 1, maxLength: 4 }),
   }),
   fc.record({ type: fc.constant('stop' as const), reason: fc.string({ maxLength: 3 }) }),
+  fc.record({
+    type: fc.constant('input' as const),
+    mode: fc.constantFrom('queue' as const, 'steer' as const, 'correct' as const),
+    message: fc.record({ role: fc.constant('user' as const), content: words }),
+  }),
 )
 const agent = fc.constantFrom('a', 'b')
 const user = fc.constantFrom('x', 'y')
@@ -45,7 +71,17 @@ const step = fc.record({
   behind: fc.constantFrom(0, 0, 0, 1),
   number: fc.nat(25),
   split: fc.boolean(),
-  filter: fc.oneof(fc.constant({}), fc.record({ user, agent, status }, { requiredKeys: [] })),
+  filter: fc.oneof(
+    fc.constant({}),
+    fc.record({ user, agent, status }, { requiredKeys: [] }),
+    fc.record({ user, agent, status, search: words }, { requiredKeys: ['search'] }),
+  ),
+  metadata: fc.option(
+    fc.record({ note: words, deep: fc.array(fc.oneof(words, fc.integer()), { maxLength: 2 }) }),
+    {
+      nil: undefined,
+    },
+  ),
   passMs: fc.constantFrom(0, 0, 1, 60),
 })
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
@@ -57,11 +93,11 @@ interface Side {
 }
 
 async function play({ store, leases }: Side, step: Step): Promise<unknown> {
-  const { id, agent, user, key, owner, event, batches, left, behind, number, split } = step
+  const { id, agent, user, key, owner, event, batches, left, behind, number, split, metadata } = step
   const leaseAt = (index: number) => leases.at(-1 - index) ?? { threadId: 't', owner: 'nobody', epoch: -1 }
   switch (step.what) {
     case 'create':
-      return store.create({ id, agent, ...(user && { user }) })
+      return store.create({ id, agent, ...(user && { user }), ...(metadata && { metadata }) })
     case 'signal':
       return store.signal(id, key, event)
     case 'claim': {

@@ -1,6 +1,8 @@
 import type {
   Answer,
   Entry,
+  Exchange,
+  ExchangesOptions,
   FollowOptions,
   InputUserMessage,
   SendOptions,
@@ -29,6 +31,11 @@ export interface Thread {
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(): Promise<ThreadView>
+  /**
+   * The model calls of a run as they went over the wire, in order; those under way in this process as far as they have come.
+   * Rejects with `not_found` if the app does not record them.
+   */
+  exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   /** Cancels the current run; what is queued is not answered by itself. Harmless if there is nothing to stop. */
   stop(reason?: string): Promise<number>
   /**

@@ -11,6 +11,7 @@ import {
   textOfDelta,
   toMillraceError,
 } from '../protocol/index.ts'
+import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Following, Hub } from './hub.ts'
 import type { Journal, Writer } from './journal.ts'
 import type { Lease, ThreadStore } from './store.ts'
@@ -35,6 +36,7 @@ export interface WorkerOptions {
   readonly info: ThreadInfo
   readonly agent: ThreadDoor
   readonly context: (thread: ThreadInfo) => unknown
+  readonly exchanges: ExchangeRecorder | undefined
   readonly leaseMs: number
   /** So many processes may be lost over one run before it is given up. */
   readonly maxLosses: number
@@ -69,6 +71,7 @@ export function startWorker(options: WorkerOptions): Worker {
   let ranSomething = false
   /** Those of the run that was under way, or about to begin. */
   let { losses } = options
+  const exchanges = options.exchanges?.open(threadId)
   const advanced = new Set<() => void>()
   const leaving = Promise.withResolvers<void>()
   const writer: Writer = options.journal.open(lease, (why) => {
@@ -174,7 +177,8 @@ export function startWorker(options: WorkerOptions): Worker {
     const current = heard.length > 0 ? beginRun(state, heard) : (state.run as RunState)
     const from = { state: current, told: heard.length > 0 ? [] : told, heard, losses }
     losses = 0
-    loop = agent.start(from, { context: given.context, relay: writer.push, commit })
+    const observe = exchanges?.observe
+    loop = agent.start(from, { context: given.context, relay: writer.push, commit, observe })
     ranSomething = true
     // What was said to steer it before it began, or while nobody was at work on it.
     for (const { seq, message, mode, held } of state.waiting)
@@ -238,7 +242,9 @@ export function startWorker(options: WorkerOptions): Worker {
     abandon()
   }
 
-  const done = work().catch(failed)
+  const done = work()
+    .catch(failed)
+    .finally(() => exchanges?.close())
   return {
     done,
     abandon,

@@ -4,6 +4,7 @@ import type {
   CallStatus,
   Clock,
   JsonObject,
+  ObserveCall,
   RunEvent,
   ToolCallEvent,
   ToolResultPart,
@@ -36,6 +37,7 @@ export interface RuntimeOptions<Context> {
   readonly emit: (event: RunEvent) => void
   /** Where the events are kept: resolves when those emitted so far are safe. A tool starts only after that. */
   readonly commit: (() => Promise<void>) | undefined
+  readonly observe?: ObserveCall | undefined
   readonly clock: Clock
   readonly runId: string
   /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
@@ -104,7 +106,7 @@ type Result = { output: readonly ToolResultPart[]; isError: boolean; status: Cal
 const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
-  const { emit, commit, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
+  const { emit, commit, observe, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
   const pool = createPool(options.concurrency)
   let tickets: Ticket[] = []
   let modelDoneAt: number | undefined
@@ -255,6 +257,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         progress: (data) => report({ data: toJson(data) }),
         relay: (event) => report({ event }),
         commit: async () => commit?.(),
+        observe,
         resumed: ticket.order.resumed,
       },
       { clock, timeoutMs },

@@ -1,5 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { ApprovalEvent, JsonObject, OptionTable, RunEvent, ToolSpec } from '../protocol/index.ts'
+import type {
+  ApprovalEvent,
+  JsonObject,
+  ObserveCall,
+  OptionTable,
+  RunEvent,
+  ToolSpec,
+} from '../protocol/index.ts'
 import {
   aFunction,
   anything,
@@ -32,6 +39,8 @@ export interface ToolContext<Context = unknown> {
   relay(event: RunEvent): void
   /** Resolves when everything it told so far would survive a crash: in a thread when that is durable, else at once. */
   commit(): Promise<void>
+  /** Wants to be told of the model calls of a run that this tool itself has started; undefined if nobody does. */
+  readonly observe?: ObserveCall | undefined
   /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
   readonly resumed: Resumed | undefined
   /** What the caller of `agent.stream(input, { context })` passed in. */

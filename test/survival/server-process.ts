@@ -54,8 +54,12 @@ export async function bundleServer(folder: string): Promise<string> {
   return file
 }
 
-export function startServer(bundle: string, config: ServerConfig): ServerProcess {
-  const child: ChildProcess = spawn(process.execPath, [bundle, JSON.stringify(config)], { stdio: 'pipe' })
+/** A program that takes its config from the command line, as `serve.ts` does. */
+export function startServer(
+  program: string,
+  config: Pick<ServerConfig, 'port' | 'file' | 'provider'>,
+): ServerProcess {
+  const child: ChildProcess = spawn(process.execPath, [program, JSON.stringify(config)], { stdio: 'pipe' })
   const pid = child.pid as number
   let killed = false
   let stderr = ''

@@ -1,6 +1,4 @@
 import type { ThreadInfo } from '../../protocol/index.ts'
-import { textOf } from '../../protocol/index.ts'
-import type { Thread } from '../../threads/index.ts'
 import { cleanLine, clip } from '../terminal/index.ts'
 import type { Session } from './session.ts'
 
@@ -16,22 +14,14 @@ export async function listThreads({
   const { threads, next } = await app.threads({ limit: most, ...(agent !== undefined && { agent }) })
   const own = threads.filter((info) => app.agents.includes(info.agent))
   if (own.length === 0) return { ids: [], words: 'there are no conversations yet' }
-  const lines = await Promise.all(
-    own.map(async (info, index) => {
-      const here = info.id === thread.id ? ', this one' : ''
-      const begun = clip(await firstWords(app.thread(info.id)), 60)
-      return `${String(index + 1).padStart(2)}  ${begun}  (${stateOf(info)}${here}) ${info.id}`
-    }),
-  )
+  const lines = own.map((info, index) => {
+    const here = info.id === thread.id ? ', this one' : ''
+    const begun = clip(cleanLine(info.title ?? '…'), 60)
+    return `${String(index + 1).padStart(2)}  ${begun}  (${stateOf(info)}${here}) ${info.id}`
+  })
   const more = next === undefined ? [] : ['There are more: millrace threads lists them all.']
   const words = [...lines, ...more, 'To go on with one: /threads and its number, or its id.'].join('\n')
   return { ids: own.map(({ id }) => id), words }
-}
-
-async function firstWords(thread: Thread): Promise<string> {
-  const entries = await thread.read({ limit: 5 })
-  const input = entries.map(({ event }) => event).find((event) => event.type === 'input')
-  return input ? cleanLine(textOf(input.message).slice(0, 500)) : '…'
 }
 
 function stateOf({ status, updatedAt }: ThreadInfo): string {

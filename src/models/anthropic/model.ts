@@ -74,7 +74,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
     id,
     provider,
     capabilities,
-    stream(request, { signal }) {
+    stream(request, { signal, wire }) {
       const settings = http.settings(request.settings)
       let reader: AnthropicReader | undefined
       let spent: Usage = noUsage
@@ -88,7 +88,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
           const goesOn = said.length > 0 ? [{ role: 'assistant', content: said }] : []
           return http.call(
             { ...rest, messages: [...(messages as JsonValue[]), ...goesOn] },
-            { settings, signal },
+            { settings, signal, wire },
           )
         },
         open(events, { secrets }) {

@@ -50,13 +50,13 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
     id,
     provider,
     capabilities,
-    stream(request, { signal }) {
+    stream(request, { signal, wire }) {
       const settings = http.settings(request.settings)
       const tools = new Set(request.tools.map(({ name }) => name))
       return streamEvents({
         async prepare() {
           const body = chatBody(request, { model, provider, dialect, settings, sendReasoning })
-          return http.call(body, { settings, signal })
+          return http.call(body, { settings, signal, wire })
         },
         open: (events, { secrets }) => chatReader(events, { provider, tools, secrets }),
       })

@@ -53,12 +53,12 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
     id,
     provider,
     capabilities,
-    stream(request, { signal }) {
+    stream(request, { signal, wire }) {
       const settings = http.settings(request.settings)
       return streamEvents({
         async prepare() {
           const body = responsesBody(request, { model, provider, settings, reasons: capabilities.reasoning })
-          return http.call(body, { settings, signal })
+          return http.call(body, { settings, signal, wire })
         },
         open: (events, { secrets }) => responsesReader(events, { provider, secrets }),
       })

@@ -1,5 +1,4 @@
-import type { HttpAnswer, HttpRequest } from './http-answer.ts'
-import type { HeaderLookup } from './retry-after.ts'
+import type { AnswerHeaders, HttpAnswer, HttpRequest } from './http-answer.ts'
 
 /**
  * What Node's `fetch` itself sends its requests with. It stands in the open so that the `undici` of npm can set another for a
@@ -190,7 +189,7 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
 
 const latin1 = new TextDecoder('latin1')
 
-function lookup(raw: readonly (Uint8Array | string)[]): HeaderLookup {
+function lookup(raw: readonly (Uint8Array | string)[]): AnswerHeaders {
   const written = (part: Uint8Array | string) => (typeof part === 'string' ? part : latin1.decode(part))
   return {
     get(name) {
@@ -200,6 +199,10 @@ function lookup(raw: readonly (Uint8Array | string)[]): HeaderLookup {
           return written(raw[at + 1] ?? '')
       }
       return null
+    },
+    *[Symbol.iterator]() {
+      for (let at = 0; at + 1 < raw.length; at += 2)
+        yield [written(raw[at] ?? '').toLowerCase(), written(raw[at + 1] ?? '')] as const
     },
   }
 }

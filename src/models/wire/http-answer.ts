@@ -11,10 +11,13 @@ export interface HttpRequest {
   readonly signal: AbortSignal
 }
 
+/** Headers that can be gone through, too. */
+export interface AnswerHeaders extends HeaderLookup, Iterable<readonly [string, string]> {}
+
 /** An answer whose body is being read, whichever way it was sent for. */
 export interface HttpAnswer {
   readonly status: number
-  readonly headers: HeaderLookup
+  readonly headers: AnswerHeaders
   /** It leads elsewhere; in browsers not even the status is to be seen of that. */
   readonly isRedirect: boolean
   /** How the bytes are compressed, where nobody has undone that. */

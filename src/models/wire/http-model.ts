@@ -5,6 +5,7 @@ import type {
   ModelSettings,
   OptionTable,
   Problem,
+  StreamOptions,
 } from '../../protocol/index.ts'
 import {
   aFunction,
@@ -22,7 +23,7 @@ import {
 import { environment } from './environment.ts'
 import type { HttpCall } from './http.ts'
 import type { Fetch } from './http-answer.ts'
-import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
+import { isHarmless, secretsIn, secretsInUrl, secretsWithin, withoutSecrets } from './secrets.ts'
 
 /** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
 export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
@@ -58,7 +59,7 @@ export interface HttpModel extends Omit<Model, 'stream'> {
   /** Gets the key, and makes a call that can be sent. Throws `auth` if there is no key. */
   readonly call: (
     body: JsonObject,
-    options: { readonly settings: ModelSettings; readonly signal: AbortSignal },
+    options: StreamOptions & { readonly settings: ModelSettings },
   ) => Promise<HttpCall>
 }
 
@@ -112,7 +113,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     provider,
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
-    async call(body, { settings, signal }) {
+    async call(body, { settings, signal, wire }) {
       const own = plainHeaders(settings.headers ?? {})
       const key = await keyOf(own)
       const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
@@ -123,8 +124,14 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
         body,
         signal,
         fetch: options.fetch,
-        secrets: [...(key === undefined ? [] : [key]), ...secretsIn(own), ...urlSecrets],
+        secrets: [
+          ...(key === undefined ? [] : [key]),
+          ...secretsIn(own),
+          ...urlSecrets,
+          ...secretsWithin(settings.extra ?? {}),
+        ],
         keyName,
+        wire,
       }
     },
   }

@@ -1,9 +1,10 @@
-import type { JsonObject } from '../../protocol/index.ts'
+import type { JsonObject, WireListener } from '../../protocol/index.ts'
 import { invalidInput, isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from './failures.ts'
 import type { Fetch, HttpAnswer } from './http-answer.ts'
 import { isHarmless, withoutSecrets } from './secrets.ts'
 import { send } from './send.ts'
+import { wireTeller } from './wire-teller.ts'
 
 export interface HttpCall {
   readonly provider: string
@@ -16,6 +17,7 @@ export interface HttpCall {
   /** What must not stand in any error. */
   readonly secrets: readonly string[]
   readonly keyName: string | undefined
+  readonly wire?: WireListener | undefined
 }
 
 /** Sends a request and resolves when a stream of events has begun; whatever else comes back is thrown as our error. */
@@ -25,10 +27,13 @@ export async function openStream(call: HttpCall): Promise<HttpAnswer> {
   if (signal.aborted) throw interrupted()
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...call.headers }
   const text = wellFormed(body)
-  const answer = await send({ url, headers, body: text, signal }, fetch).catch((thrown: unknown) => {
+  const teller = call.wire && wireTeller(call.wire, secrets)
+  teller?.sent({ url, headers, body: text })
+  let answer = await send({ url, headers, body: text, signal }, fetch).catch((thrown: unknown) => {
     throw unreachable(thrown, call)
   })
   try {
+    if (teller) answer = teller.answered(answer)
     const { status } = answer
     if (answer.isRedirect) throw redirected(answer, call)
     if (status < 200 || status > 299) {

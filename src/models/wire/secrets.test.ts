@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './secrets.ts'
+import {
+  isHarmless,
+  secretsIn,
+  secretsInUrl,
+  secretsWithin,
+  withoutBegunSecret,
+  withoutRequestSecrets,
+  withoutSecretQuery,
+  withoutSecrets,
+} from './secrets.ts'
 
 const key = 'corp-7f3a9c1d2b'
 
@@ -40,6 +49,27 @@ describe('a text without secrets', () => {
     expect(withoutSecrets(text, [])).toBe(text)
   })
 
+  test.each([
+    ['keys', 'sk-'],
+    ['tokens', 'eyJ-'],
+    ['schemes', 'Bearer '],
+    ['blanks', 'Basic\t\t\t'],
+  ])('is made in one go of a megabyte of what looks like the beginning of %s', (_, piece) => {
+    const text = piece.repeat(1_000_000 / piece.length)
+    expect(withoutSecrets(text, [key])).toBe(text)
+  })
+
+  test('has no token in it that stands behind something that only begins like one', () => {
+    const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123'
+    expect(withoutSecrets(`eyJabcdefghijk.x.${token}`, [])).toBe('eyJabcdefghijk.x.[key]')
+  })
+
+  test('that breaks off within a key has nothing of the key', () => {
+    expect(withoutBegunSecret(`it is ${key.slice(0, -1)}`, [key])).toBe('it is [key]')
+    expect(withoutBegunSecret('it is corp', [key])).toBe('it is [key]')
+    expect(withoutBegunSecret('it is cor', [key])).toBe('it is cor')
+  })
+
   test('keeps what is too short to be a secret', () => {
     expect(withoutSecrets('an abc', ['abc', ''])).toBe('an abc')
   })
@@ -65,6 +95,47 @@ describe('the secrets of a request', () => {
       'abcd1234',
     ])
     expect(secretsInUrl('https://host/v1')).toStrictEqual([])
+  })
+})
+
+describe('what goes to a provider, to be seen', () => {
+  test('has secrets of others in the fields that are named for them, however deep', () => {
+    const extra = {
+      mcp_servers: [{ name: 'them', authorization_token: 'abcd-1234-efgh' }],
+      tools: [{ headers: { Authorization: 'Bearer wxyz-5678', 'X-Api-Key': 'ijkl-9012' } }],
+      prompt_cache_key: 'user-of-today',
+      max_tokens: 12345678,
+    }
+    expect(secretsWithin(extra).sort()).toEqual(
+      ['Bearer wxyz-5678', 'abcd-1234-efgh', 'abcd-1234-efgh', 'ijkl-9012', 'ijkl-9012', 'wxyz-5678'].sort(),
+    )
+    const circle = { token: 'abcd-1234-efgh' }
+    expect(secretsWithin(Object.assign(circle, { circle }))).toContain('abcd-1234-efgh')
+  })
+
+  test('has no keys in its address, however they are written there', () => {
+    const plain = (text: string) => text
+    expect(withoutSecretQuery('https://host/v1?sig=a%2fb+c&n=1&key', plain)).toBe(
+      'https://host/v1?sig=[key]&n=1&key=[key]',
+    )
+    expect(withoutSecretQuery('https://host/v1', plain)).toBe('https://host/v1')
+  })
+
+  test('has neither headers nor the secrets of fields where no wire is known', () => {
+    const request = {
+      messages: [],
+      tools: [],
+      settings: {
+        temperature: 1,
+        headers: { 'x-title': 'mine' },
+        extra: { openai: { token: 'abc', user: 'ada' } },
+      },
+    }
+    expect(withoutRequestSecrets(request)).toStrictEqual({
+      messages: [],
+      tools: [],
+      settings: { temperature: 1, extra: { openai: { token: '[key]', user: 'ada' } } },
+    })
   })
 })
 

@@ -1,17 +1,41 @@
+import type { JsonObject, ModelRequest } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
 
 /** Takes the keys out of a text that will be seen: those that are known, and whatever looks like one. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text
-  // The longest first: a header holds the key, and what would be left of it tells where it was.
-  const known = [...secrets].filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length)
-  for (const secret of known)
-    for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
-      clean = clean.replaceAll(form, '[key]')
-  return clean
-    .replace(/\b(Bearer|Basic)\s+(?=\S*[\d=])[\w.~+/=-]{8,}/gi, '$1 [key]')
-    .replace(/\b(?:sk|pk|gsk|xai|rk|key|hf|nvapi)[-_](?=[\w-]*\d)[\w-]{12,}/g, '[key]')
-    .replace(/\b(?:AIza[\w-]{20,}|AKIA[A-Z\d]{16}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+)/g, '[key]')
+  return secretRemover(secrets)(text)
+}
+
+/** The same for many texts. It takes as long as a text is long, whatever stands in it: conversations come from anybody. */
+export function secretRemover(secrets: readonly string[]): (text: string) => string {
+  const known = formsOf(secrets)
+  return (text) => {
+    let clean = text
+    for (const form of known) clean = clean.replaceAll(form, '[key]')
+    return clean
+      .replace(/\b(Bearer|Basic)\s+(?=\S*[\d=])[\w.~+/=-]{8,}/gi, '$1 [key]')
+      .replace(/\b(?:sk|pk|gsk|xai|rk|key|hf|nvapi)[-_][\w-]{12,}/g, (found) =>
+        /\d/.test(found) ? '[key]' : found,
+      )
+      .replace(/\b(?:AIza[\w-]{20,}|AKIA[A-Z\d]{16})/g, '[key]')
+      .replace(/\beyJ[\w-]{10,}(\.[\w-]{10,}\.[\w-]+)?/g, (found, rest) => (rest ? '[key]' : found))
+  }
+}
+
+/** The longest first: a header holds the key, and what would be left of it tells where it was. */
+function formsOf(secrets: readonly string[]): string[] {
+  const forms = secrets
+    .filter((secret) => secret.length >= 4)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+  return [...new Set(forms)].sort((one, other) => other.length - one.length)
+}
+
+/** A text that broke off may do so within a key. */
+export function withoutBegunSecret(text: string, secrets: readonly string[]): string {
+  for (const form of formsOf(secrets))
+    for (let length = Math.min(form.length - 1, text.length); length >= 4; length--)
+      if (text.endsWith(form.slice(0, length))) return `${text.slice(0, -length)}[key]`
+  return text
 }
 
 const secretName = /auth|key|token|secret|cookie|password|signature|^sig$|^code$/i
@@ -38,6 +62,63 @@ function cookieValues(header: string): string[] {
 /** Keys also stand in addresses: `?key=…`, `?api-key=…`, `?sig=…`. */
 export function secretsInUrl(url: string): string[] {
   return secretsIn(Object.fromEntries(new URL(url).searchParams))
+}
+
+/** Headers as they may be seen. What is left of a limit (`x-ratelimit-remaining-tokens`) is no secret. */
+export function withoutSecretHeaders(
+  headers: Iterable<readonly [string, string]>,
+  clean: (text: string) => string,
+): Record<string, string> {
+  const seen = new Map<string, string>()
+  for (const [name, value] of headers) {
+    const shown = secretName.test(name) && !/ratelimit/i.test(name) ? '[key]' : clean(value)
+    const before = seen.get(name)
+    seen.set(name, before === undefined ? shown : `${before}, ${shown}`)
+  }
+  return Object.fromEntries(seen)
+}
+
+/** An address as it may be seen. */
+export function withoutSecretQuery(url: string, clean: (text: string) => string): string {
+  const [place = '', ...query] = url.split('?')
+  const pairs = query.join('?').split('&')
+  const shown = pairs.map((pair) => {
+    const [name = ''] = new URLSearchParams(pair).keys()
+    return secretName.test(name) ? `${pair.split('=')[0]}=[key]` : pair
+  })
+  return clean(query.length === 0 ? place : `${place}?${shown.join('&')}`)
+}
+
+/** Fields of a provider's own request that carry keys of others: `authorization_token` of an MCP server, the headers of a tool. */
+const secretField = /(authorization|token|secret|password|cookie|api[-_]?key)$/i
+
+/** The secrets that stand in such fields, however deep. */
+export function secretsWithin(extra: JsonObject): string[] {
+  const found: string[] = []
+  // What goes in circles is refused later, in better words.
+  const seen = new Set<unknown>()
+  const look = (fields: object) => {
+    if (seen.has(fields)) return
+    seen.add(fields)
+    for (const [name, value] of Object.entries(fields)) {
+      if (typeof value === 'object' && value !== null) look(value)
+      else if (typeof value === 'string' && value.length >= 8 && secretField.test(name))
+        found.push(value, value.replace(/^\w+\s+/, ''))
+    }
+  }
+  look(extra)
+  return found
+}
+
+/** A request as it may be seen where no wire is known. */
+export function withoutRequestSecrets({ settings, ...request }: ModelRequest): ModelRequest {
+  const { headers, extra, ...rest } = settings
+  const hidden = (name: string, value: unknown) =>
+    typeof value === 'string' && secretField.test(name) ? '[key]' : value
+  return {
+    ...request,
+    settings: { ...rest, ...(extra && { extra: JSON.parse(JSON.stringify(extra, hidden)) }) },
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { MillraceError, messageOf } from '../../protocol/index.ts'
 import { loadDriver } from './driver.ts'
 import { failure, isBusy } from './failure.ts'
 import { networkOfFolder } from './filesystem.ts'
+import { migrate } from './migrate.ts'
 import { applicationId, schema, schemaVersion } from './schema.ts'
 
 const op = 'sqliteStore'
@@ -15,27 +16,42 @@ const openMs = 5000
 /** The size of the smallest page there is. */
 const smallestDatabase = 512
 
-/** Opens the file of a store, and makes it if it is not there. Throws `store_error` and leaves alone whatever is not ours. */
+/**
+ * Opens the file of a store. Makes it if it is not there, and brings it up to date if it is of an older version. Throws `store_error`
+ * and leaves alone whatever is not ours.
+ */
 export function openDatabase(path: string, { allowNetworkFilesystem }: { allowNetworkFilesystem: boolean }) {
   checkPlace(path, allowNetworkFilesystem)
-  const Driver = loadDriver()
-  let database: DatabaseSync | undefined
+  let isOld = false
   try {
-    database = new Driver(path)
-    const opened = database
-    // Long enough for a commit that is just ending. Longer waits must not stop everything else: see commits.ts.
-    opened.exec('PRAGMA busy_timeout = 3')
-    untilUnlocked(() => {
-      // Before anything is written: this may be anybody's file.
-      const isNew = checkOwner(opened, path)
-      useWal(opened, path)
-      if (isNew) makeTables(opened, path)
+    return untilUnlocked(() => {
+      const { database, version } = connect(path)
+      if (version === schemaVersion) return database
+      isOld = true
+      database.close()
+      migrate(path)
+      return connect(path).database
     })
-    opened.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
-    return opened
   } catch (error) {
-    database?.close()
-    throw failure(error, { op, path })
+    throw isOld && isBusy(error) ? inUse(path, error) : failure(error, { op, path })
+  }
+}
+
+function connect(path: string) {
+  const Driver = loadDriver()
+  const database = new Driver(path)
+  try {
+    // Long enough for a commit that is just ending. Longer waits must not stop everything else: see commits.ts.
+    database.exec('PRAGMA busy_timeout = 3')
+    // Before anything is written: this may be anybody's file.
+    const found = versionOf(database, path)
+    useWal(database, path)
+    const version = found ?? makeTables(database, path)
+    database.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
+    return { database, version }
+  } catch (error) {
+    database.close()
+    throw error
   }
 }
 
@@ -72,8 +88,8 @@ function checkPlace(path: string, allowNetworkFilesystem: boolean) {
     )
 }
 
-/** True if there is nothing in the file yet. */
-function checkOwner(database: DatabaseSync, path: string): boolean {
+/** The version of our tables; undefined if there is nothing in the file yet. */
+function versionOf(database: DatabaseSync, path: string): number | undefined {
   const id = pragma(database, 'application_id')
   const version = pragma(database, 'user_version')
   if (id === applicationId) {
@@ -81,10 +97,10 @@ function checkOwner(database: DatabaseSync, path: string): boolean {
       throw refusal(
         `'${path}' was made by a newer millrace (its version is ${version}, this package knows up to ${schemaVersion}): update millrace. Nothing was changed`,
       )
-    return false
+    return version
   }
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
-  if (id === 0 && version === 0 && tables?.count === 0) return true
+  if (id === 0 && version === 0 && tables?.count === 0) return undefined
   throw refusal(`'${path}' is the database of another program: choose another path. Nothing was changed`)
 }
 
@@ -96,14 +112,17 @@ function useWal(database: DatabaseSync, path: string) {
     )
 }
 
-function makeTables(database: DatabaseSync, path: string) {
+/** Gives the version of the tables that are there after it. */
+function makeTables(database: DatabaseSync, path: string): number {
   database.exec('BEGIN IMMEDIATE')
-  // Somebody else may have been quicker.
-  if (checkOwner(database, path))
+  // Somebody else may have been quicker, and older.
+  const found = versionOf(database, path)
+  if (found === undefined)
     database.exec(
       `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; ${schema}`,
     )
   database.exec('COMMIT')
+  return found ?? schemaVersion
 }
 
 function pragma(database: DatabaseSync, name: string): number {
@@ -111,7 +130,7 @@ function pragma(database: DatabaseSync, name: string): number {
 }
 
 /** Sleeps in between without letting anything else happen: opening is one step for its caller. */
-function untilUnlocked(step: () => void) {
+function untilUnlocked<Value>(step: () => Value): Value {
   const end = performance.now() + openMs
   const nobody = new Int32Array(new SharedArrayBuffer(4))
   for (;;) {
@@ -122,6 +141,13 @@ function untilUnlocked(step: () => void) {
       Atomics.wait(nobody, 0, 0, 1 + Math.random() * 20)
     }
   }
+}
+
+function inUse(path: string, cause: unknown): MillraceError {
+  return refusal(
+    `'${path}' was made by an older millrace and is brought up to date when it is opened, but another process has it open: end that one first. Nothing was changed`,
+    cause,
+  )
 }
 
 function refusal(message: string, cause?: unknown): MillraceError {

@@ -27,6 +27,7 @@ export interface ThreadRow {
   readonly resting: 'idle' | 'waiting'
   readonly due: number | null
   readonly owner: string | null
+  readonly title: string | null
 }
 
 /** Where a row was found, for what there is to say about it. */
@@ -100,11 +101,12 @@ export function gap(seq: number, { op, path, threadId }: Origin): MillraceError 
 }
 
 export function infoOf(row: ThreadRow, now: number): ThreadInfo {
-  const { user, metadata, forked_id, forked_seq, due } = row
+  const { user, metadata, forked_id, forked_seq, due, title } = row
   const busy = row.owner !== null && due !== null && due > now
   return {
     id: fromColumn(row.id),
     agent: fromColumn(row.agent),
+    ...(title !== null && { title: fromColumn(title) }),
     ...(user !== null && { user: fromColumn(user) }),
     ...(metadata !== null && { metadata: JSON.parse(metadata) }),
     ...(forked_id !== null && { forkedFrom: { id: fromColumn(forked_id), seq: forked_seq ?? 0 } }),

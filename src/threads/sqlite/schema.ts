@@ -1,8 +1,8 @@
 /** Written into the file's header: `Mill`. It tells our files from those of other programs. */
 export const applicationId = 0x4d696c6c
 
-/** Of the tables below. A change of theirs is a new version, and a step from the one before. */
-export const schemaVersion = 1
+/** Of the tables below. A change of theirs is a new version, and a step from the one before: see migrate.ts. */
+export const schemaVersion = 2
 
 /**
  * - `place` is where a thread stands in the order of changes. It grows with every entry and never comes twice, so a page of the
@@ -11,6 +11,7 @@ export const schemaVersion = 1
  *   NULL if there is nothing to do, and then `resting` says what it is.
  * - `epoch` starts anywhere, so that a lease never fits a thread that was made anew under the same id.
  * - `losses` counts the owners in a row that did not give the thread back.
+ * - `searches` has what a search looks through. It stands apart since a row of `threads` is written anew with every commit.
  * - `notices` tell other processes of what leaves no entry: a thread is gone, or was handed over.
  *
  * Entries lie together by thread. A table in the order of writing takes a quarter less for the appends of 200 threads that share a
@@ -34,12 +35,18 @@ CREATE TABLE threads (
   due INTEGER,
   owner TEXT,
   epoch INTEGER NOT NULL,
-  losses INTEGER NOT NULL DEFAULT 0
+  losses INTEGER NOT NULL DEFAULT 0,
+  title TEXT
 ) STRICT;
 CREATE UNIQUE INDEX threads_place ON threads (place);
 CREATE INDEX threads_user ON threads (user, place) WHERE user IS NOT NULL;
 CREATE INDEX threads_due ON threads (due) WHERE due IS NOT NULL;
 CREATE INDEX threads_waiting ON threads (place) WHERE due IS NULL AND resting = 'waiting';
+
+CREATE TABLE searches (
+  thread INTEGER PRIMARY KEY,
+  text TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE entries (
   thread INTEGER NOT NULL,

@@ -9,15 +9,18 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT max(ifnull((SELECT max(place) FROM threads), 0), ifnull((SELECT max(place) FROM notices), 0)) AS place`),
     addThread: sql(`
       INSERT INTO threads
-        (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch, title)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO NOTHING`),
     getThread: sql('SELECT * FROM threads WHERE id = ?'),
     deleteThread: sql('DELETE FROM threads WHERE n = ?'),
     deleteEntries: sql('DELETE FROM entries WHERE thread = ?'),
     deleteSignals: sql('DELETE FROM signals WHERE thread = ?'),
+    deleteSearch: sql('DELETE FROM searches WHERE thread = ?'),
+    setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
+    setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
 
-    headOf: sql('SELECT n, head FROM threads WHERE id = ?'),
+    headOf: sql('SELECT n, head, title IS NULL AS untitled FROM threads WHERE id = ?'),
     /** The fence: nothing changes if the lease is not the thread's last. (To ask for the head costs less than RETURNING it.) */
     growByLease: sql(`
       UPDATE threads SET head = head + ?, updated_at = ?, place = ? WHERE id = ? AND epoch = ? AND owner = ?`),

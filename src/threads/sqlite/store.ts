@@ -2,8 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Entry } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
 import { logProblem, readEntries } from '../entries.ts'
+import { searchText } from '../search.ts'
 import type { Lease, ThreadStore } from '../store.ts'
 import { badLog, threadNotFound } from '../store-errors.ts'
+import { titleOf } from '../title.ts'
 import { watchers } from '../watchers.ts'
 import { changes } from './changes.ts'
 import { commits } from './commits.ts'
@@ -29,8 +31,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const { path, busyMs, pollMs } = options
   const now = () => Math.round(options.now())
   const sql = prepareStatements(database)
-  const list = listing(database, now)
   const { read, write, close } = commits(database, { path, busyMs })
+  const list = listing(database, { now, read })
   const watching = watchers()
   const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
   let closing: Promise<void> | undefined
@@ -42,7 +44,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   function headOf(op: string, threadId: string) {
     const row = sql.headOf.get(toColumn(threadId))
     if (!row) throw threadNotFound(op, threadId)
-    return row as { readonly n: number; readonly head: number }
+    return row as { readonly n: number; readonly head: number; readonly untitled: 0 | 1 }
   }
 
   function nextPlace(): number {
@@ -55,6 +57,14 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
   function addEntry(thread: number, entry: PackedEntry): void {
     sql.addEntry.run(thread, ...entryColumns(entry))
+  }
+
+  /** Calls a thread that has no title yet after what was said in these entries, if anything. */
+  function name(n: number, threadId: string, entries: readonly Entry[]): void {
+    const title = titleOf(entries)
+    if (title === undefined) return
+    sql.setTitle.run(toColumn(title), n)
+    sql.setSearch.run(n, searchText(infoOf(threadRow(threadId) as ThreadRow, 0)))
   }
 
   /** For other processes to hear of what leaves no entry. */
@@ -97,6 +107,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const at = now()
         const last = entries.at(-1)
         const place = nextPlace()
+        const title = titleOf(entries)
         const { changes, lastInsertRowid } = sql.addThread.run(
           toColumn(id),
           toColumn(agent),
@@ -110,8 +121,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           place,
           last ? at : null,
           Math.floor(Math.random() * 2 ** 40),
+          optional(title),
         )
         if (changes === 0) return false
+        sql.setSearch.run(lastInsertRowid, searchText({ id, agent, title, metadata }))
         for (const entry of entries) addEntry(Number(lastInsertRowid), entry)
         others.wrote()
         return true
@@ -126,7 +139,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return row && infoOf(row, now())
       }),
 
-    list: (options) => read('store.list', () => list(options)),
+    list,
 
     async delete(threadId) {
       const existed = await write('store.delete', () => {
@@ -136,6 +149,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         leaveNotice(threadId)
         sql.deleteEntries.run(row.n)
         sql.deleteSignals.run(row.n)
+        sql.deleteSearch.run(row.n)
         sql.deleteThread.run(row.n)
         return true
       })
@@ -152,10 +166,11 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           if (events.length === 0) return sql.ownsThread.get(...columns) ? [] : 'fenced'
           if (sql.growByLease.run(events.length, at, place, ...columns).changes === 0) return 'fenced'
           place++
-          const { n, head } = headOf('store.append', lease.threadId)
+          const { n, head, untitled } = headOf('store.append', lease.threadId)
           const first = head + 1 - events.length
           const entries = events.map((event, index): Entry => ({ seq: first + index, at, event }))
           for (const entry of entries) addEntry(n, entry)
+          if (untitled) name(n, lease.threadId, entries)
           return entries
         })
         others.wrote()
@@ -172,7 +187,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     async signal(threadId, key, event) {
       const op = 'store.signal'
       const result = await write(op, () => {
-        const { n, head } = headOf(op, threadId)
+        const { n, head, untitled } = headOf(op, threadId)
         const known = key === undefined ? undefined : sql.getSignal.get(n, toColumn(key))
         if (known) {
           const { seq } = known as { seq: number }
@@ -184,6 +199,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const entry: Entry = { seq: head + 1, at, event }
         sql.growBySignal.run(entry.seq, at, place, at, n)
         addEntry(n, entry)
+        if (untitled) name(n, threadId, [entry])
         if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
         others.wrote()
         return { entry, repeated: false }

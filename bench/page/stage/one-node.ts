@@ -1,0 +1,9 @@
+import { box, player } from './player.ts'
+
+// The simplest there is: one text node that grows.
+
+const node = document.createTextNode('')
+box.style.whiteSpace = 'pre-wrap'
+box.append(node)
+
+player((pieces) => node.appendData(pieces.join('')))

@@ -1,0 +1,13 @@
+import { h, render } from 'preact'
+import { Markdown } from '../../../inspector/markdown/markdown.tsx'
+import { box, player } from './player.ts'
+
+// The page's own part. All of these have the page's own fonts and colours.
+
+const text = { pieces: [] as string[], chars: 0, closed: false }
+let version = 0
+
+player((pieces) => {
+  text.pieces.push(...pieces)
+  render(h(Markdown, { text, version: ++version }), box)
+})

@@ -1,0 +1,33 @@
+import type { Reader } from './contract.ts'
+import { plainText } from './plain-text.ts'
+import { box } from './player.ts'
+
+// The least a page has to do with a thread: to read it, and to follow it.
+
+const made: Reader = {
+  async read(pages) {
+    let count = 0
+    for (const page of pages) {
+      const response = await fetch(page, { headers: { accept: 'application/json' } })
+      const { entries } = (await response.json()) as { entries: unknown[] }
+      count += entries.length
+    }
+    return count
+  },
+  follow(events) {
+    const write = plainText(box)
+    let isDue = false
+    const source = new EventSource(events)
+    source.onmessage = ({ data }) => {
+      const { event } = JSON.parse(data)
+      if (event.type === 'text') write(event.text)
+      if (isDue) return
+      isDue = true
+      requestAnimationFrame(() => {
+        isDue = false
+        box.scrollTop = box.scrollHeight
+      })
+    }
+  },
+}
+Object.assign(window, made)

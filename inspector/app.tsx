@@ -1,0 +1,42 @@
+import { useSignal } from '@preact/signals'
+import { signedOut } from './api.ts'
+import { Bar } from './bar.tsx'
+import { Chat } from './chat/chat.tsx'
+import { Help } from './help.tsx'
+import { useShortcut } from './keyboard.ts'
+import { Panel } from './panel.tsx'
+import { SignIn } from './sign-in.tsx'
+import { notice, panelOpen, session, threadsOpen } from './state.ts'
+import { Threads } from './threads/threads.tsx'
+
+/** The whole page: threads on the left, the chat, and beside it what there is to see of its runs. */
+export function App() {
+  const helping = useSignal(false)
+  useShortcut({ keys: '?', does: 'Shows these shortcuts', run: () => (helping.value = true) })
+  useShortcut({ keys: 'i', does: 'Opens or closes the inspector', run: togglePanel })
+  const { value: open } = session
+  return (
+    <div class="app" data-threads={threadsOpen.value} data-panel={panelOpen.value && open !== undefined}>
+      <button type="button" class="app-skip" onClick={() => document.getElementById('chat')?.focus()}>
+        To the chat
+      </button>
+      <Bar onHelp={() => (helping.value = true)} />
+      <nav class="app-threads" aria-label="Threads">
+        <Threads />
+      </nav>
+      <main class="app-chat" id="chat" tabIndex={-1}>
+        <Chat session={open} key={open?.thread.id} />
+      </main>
+      {panelOpen.value && open && <Panel session={open} key={open.thread.id} />}
+      <div class="app-notice" role="status">
+        {notice.value}
+      </div>
+      {helping.value && <Help onClose={() => (helping.value = false)} />}
+      {signedOut.value && <SignIn />}
+    </div>
+  )
+}
+
+function togglePanel() {
+  panelOpen.value = !panelOpen.value
+}

@@ -1,0 +1,100 @@
+import type { TargetedKeyboardEvent } from 'preact'
+import { useId, useRef, useState } from 'preact/hooks'
+import { pretty } from '../format.ts'
+import { visible } from '../json/visible.ts'
+import type { Approval } from '../log/types.ts'
+import type { Session } from '../session.ts'
+import { inputProblem } from './json-text.ts'
+
+export interface ApprovalProps {
+  readonly approval: Approval
+  /** Absent where nothing can be decided any more. */
+  readonly session: Session | undefined
+}
+
+/** A call that a person has to decide about, or has decided about: here or elsewhere. */
+export function ApprovalView({ approval, session }: ApprovalProps) {
+  const { decision, request } = approval
+  if (!decision && session) return <Ask request={request} session={session} />
+  return (
+    <p class="chat-quiet">
+      {decision ? decisionWords(decision) : 'Not decided'}
+      {decision?.reason && `: ${visible(decision.reason)}`}
+    </p>
+  )
+}
+
+function decisionWords({ approved, input }: NonNullable<Approval['decision']>): string {
+  if (!approved) return 'Denied'
+  return input ? 'Allowed as changed' : 'Allowed'
+}
+
+type AskProps = Pick<Approval, 'request'> & { readonly session: Session }
+
+function Ask({ request, session }: AskProps) {
+  const original = pretty(request.input)
+  const [text, setText] = useState(original)
+  const [failure, setFailure] = useState('')
+  const reason = useRef<HTMLInputElement>(null)
+  const id = useId()
+  const wrong = inputProblem(text)
+  const problem = wrong || failure
+
+  async function decide(approved: boolean) {
+    const why = reason.current?.value.trim()
+    // The form goes away, and the focus should not go with it.
+    reason.current?.closest('article')?.focus()
+    try {
+      await session.thread.approve(request.callId, {
+        approved,
+        ...(approved && text !== original && { input: JSON.parse(text) }),
+        ...(why && { reason: why }),
+      })
+    } catch (error) {
+      setFailure((error as Error).message)
+    }
+  }
+
+  function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>) {
+    if (event.key !== 'Escape' || text === original) return
+    event.stopPropagation()
+    setText(original)
+  }
+
+  return (
+    <fieldset class="chat-ask">
+      <legend>Allow {request.name}?</legend>
+      {request.reason && <p>{visible(request.reason)}</p>}
+      <label>
+        Input (Escape gives the original back)
+        <textarea
+          class="mono"
+          rows={text.split('\n').length}
+          spellcheck={false}
+          value={text}
+          aria-invalid={wrong !== ''}
+          aria-describedby={id}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+      </label>
+      <label>
+        Reason for the model, if you deny
+        <input ref={reason} />
+      </label>
+      {problem && (
+        <p class="chat-problem" id={id} role={wrong ? undefined : 'alert'}>
+          {problem}
+        </p>
+      )}
+      <div>
+        <button type="button" class="primary" disabled={wrong !== ''} onClick={() => void decide(true)}>
+          {text === original ? 'Allow' : 'Allow as changed'}
+        </button>
+        <button type="button" class="danger" onClick={() => void decide(false)}>
+          Deny
+        </button>
+      </div>
+    </fieldset>
+  )
+}

@@ -1,0 +1,21 @@
+import { CopyButton } from '../copy-button.tsx'
+import type { TextRow } from '../log/types.ts'
+import { Markdown } from '../markdown/markdown.tsx'
+import type { RowProps } from './row-view.tsx'
+import { whole } from './text-tail.ts'
+
+/** What the agent says. */
+export function TextRowView({ row: { text }, version }: RowProps<TextRow>) {
+  return (
+    <div class="chat-text">
+      <Markdown text={text} version={version} />
+      {text.closed ? (
+        <div class="chat-actions">
+          <CopyButton text={() => whole(text)} label="Copy the answer" />
+        </div>
+      ) : (
+        <span class="chat-dot" data-tone="live" />
+      )}
+    </div>
+  )
+}

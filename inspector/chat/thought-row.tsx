@@ -1,0 +1,21 @@
+import { useState } from 'preact/hooks'
+import { duration } from '../format.ts'
+import type { TextRow } from '../log/types.ts'
+import { Markdown } from '../markdown/markdown.tsx'
+import type { RowProps } from './row-view.tsx'
+import { lastLine } from './text-tail.ts'
+
+/** What the model thinks, folded away. While it does, its last line shows that something goes on. */
+export function ThoughtRowView({ row, version }: RowProps<TextRow>) {
+  const [open, setOpen] = useState(false)
+  const { text, at, endedAt } = row
+  return (
+    <details class="chat-quiet" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        {text.closed ? `Thought for ${duration(endedAt - at)}` : 'Thinking … '}
+        {!text.closed && !open && <i>{lastLine(text)}</i>}
+      </summary>
+      {open && <Markdown text={text} version={version} />}
+    </details>
+  )
+}

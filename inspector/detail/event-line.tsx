@@ -1,0 +1,27 @@
+import type { Entry } from 'millrace/client'
+import { useMemo } from 'preact/hooks'
+import { clockTime, duration } from '../format.ts'
+import { kindOf } from './filter.ts'
+import { summaryOf } from './summary.ts'
+
+export interface EventLineProps {
+  readonly entry: Entry
+  /** When the one shown before it was written. */
+  readonly before: number | undefined
+}
+
+/** One entry of the log in a line. Drawn once, however often the list around it is. */
+export function EventLine({ entry, before }: EventLineProps) {
+  return useMemo(() => {
+    const { seq, from, at, event } = entry
+    return (
+      <span class="events-line">
+        <span class="events-number quiet">{from === undefined ? seq : `${from}–${seq}`}</span>
+        <span class="events-time quiet">{clockTime(at)}</span>
+        <span class="events-number quiet">{before === undefined ? '' : `+${duration(at - before)}`}</span>
+        <span class={`events-type events-${kindOf(event.type)}`}>{event.type}</span>
+        <span class="events-summary">{summaryOf(event)}</span>
+      </span>
+    )
+  }, [entry, before])
+}

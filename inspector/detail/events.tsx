@@ -1,0 +1,112 @@
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { copy } from '../copy-button.tsx'
+import { download } from '../download.ts'
+import { number } from '../format.ts'
+import { IconButton } from '../icon-button.tsx'
+import { Fold } from '../json/fold.tsx'
+import { JsonView } from '../json/json-view.tsx'
+import type { Session } from '../session.ts'
+import { selectedRun } from '../state.ts'
+import type { ListHandle } from '../virtual/virtual-list.tsx'
+import { VirtualList } from '../virtual/virtual-list.tsx'
+import { EventLine } from './event-line.tsx'
+import './events.css'
+import { eventKinds } from './filter.ts'
+import { jsonLines } from './json-lines.ts'
+import { useEntryIndex, useShownEntry, want, wantAll, wanted } from './use-entry-index.ts'
+
+/** The log of the thread as it is, entry by entry. */
+export function Events({ session }: { readonly session: Session }) {
+  const { log, thread } = session
+  const { kinds, text, onlyRun } = wanted.value
+  const index = useEntryIndex(session)
+  const { found, done } = index
+  const { current: opened } = useRef(new Set<number>())
+  const atEnd = useSignal(true)
+  const list = useRef<ListHandle>(null)
+  useShownEntry(index, (place) => {
+    opened.add(found[place]?.seq ?? 0)
+    list.current?.scrollTo(place, 'start')
+  })
+
+  return (
+    <div class="events">
+      <div class="events-bar">
+        <input
+          type="search"
+          aria-label="Find in the events"
+          placeholder="Find in the events"
+          value={text}
+          onInput={({ currentTarget }) => want({ text: currentTarget.value })}
+        />
+        {eventKinds.map((kind) => {
+          const others = kinds.filter((other) => other !== kind)
+          const isChosen = others.length < kinds.length
+          return chip(kind, isChosen, () => want({ kinds: isChosen ? others : [...kinds, kind] }))
+        })}
+        {selectedRun.value && chip('only the chosen run', onlyRun, () => want({ onlyRun: !onlyRun }))}
+        <span class="quiet">
+          {number(found.length)} of {number(log.entries.length)}
+          {done ? '' : ', looking …'}
+        </span>
+        <IconButton
+          icon="copy"
+          label="Copy all shown"
+          onClick={() => jsonLines(found).then((pieces) => copy(pieces.join('')))}
+        />
+        <IconButton
+          icon="download"
+          label="Download all shown"
+          onClick={() =>
+            jsonLines(found).then((pieces) => download(`${thread.id}.jsonl`, pieces, 'application/jsonl'))
+          }
+        />
+      </div>
+      {done && found.length === 0 && log.entries.length > 0 && (
+        <p class="quiet">
+          There is no such event.{' '}
+          <button type="button" onClick={wantAll}>
+            Show all
+          </button>
+        </p>
+      )}
+      <VirtualList
+        class="events-list"
+        role="list"
+        rowRole="listitem"
+        label="Events"
+        handle={list}
+        count={found.length}
+        keyOf={(place) => found[place]?.seq ?? place}
+        estimate={() => 24}
+        version={session.tick.value}
+        stick
+        onAtEnd={(is) => (atEnd.value = is)}
+        render={(place) => {
+          const entry = found[place]
+          if (!entry) return undefined
+          const { seq } = entry
+          return (
+            <Fold
+              line={<EventLine entry={entry} before={found[place - 1]?.at} />}
+              open={opened.has(seq)}
+              onToggle={(isOpen) => (isOpen ? opened.add(seq) : opened.delete(seq))}
+            >
+              {() => <JsonView label={`Event ${seq}`} value={entry} open={3} />}
+            </Fold>
+          )
+        }}
+      />
+      {!atEnd.value && (
+        <IconButton icon="down" label="Latest" class="events-latest" onClick={() => list.current?.toEnd()} />
+      )}
+    </div>
+  )
+}
+
+const chip = (name: string, isPressed: boolean, onClick: () => void) => (
+  <button key={name} type="button" aria-pressed={isPressed} onClick={onClick}>
+    {name}
+  </button>
+)

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import type { Round } from '../log/types.ts'
+import { firstTokenMs, roundMs, tokensPerSecond, usageFacts } from './figures.ts'
+
+const round = (more: object) =>
+  ({ startedAt: 1000, firstAt: 1500, endedAt: 3500, ...more }) as unknown as Round
+const usage = { outputTokens: 100 }
+
+it('the cache hits are the share of the input that came from the cache', () => {
+  const hits = (told: Parameters<typeof usageFacts>[0]) => new Map(usageFacts(told, [])).get('Cache hits')
+  expect(hits({ inputTokens: 1200, cacheReadTokens: 900 })).toBe('75 %')
+  expect(hits({ inputTokens: 10 })).toBe('0 %')
+  expect(hits(undefined)).toBeUndefined()
+})
+
+it('what the process has measured counts before the times of the log', () => {
+  const told = round({ end: { usage, timings: { firstEventMs: 480, ms: 2480 } } })
+  expect([firstTokenMs(told), roundMs(told)]).toEqual([480, 2480])
+  expect([firstTokenMs(round({})), roundMs(round({}))]).toEqual([500, 2500])
+})
+
+it('of what has not happened yet there are no figures', () => {
+  const begun = round({ firstAt: undefined, endedAt: undefined })
+  expect([firstTokenMs(begun), roundMs(begun), tokensPerSecond([begun])]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(tokensPerSecond([round({ firstAt: 3500, end: { usage } })])).toBeUndefined()
+})
+
+it('the speed counts only the time in which a model talked', () => {
+  const rounds = [
+    round({ end: { usage } }),
+    round({ startedAt: 9000, firstAt: 9500, endedAt: 10_500, end: { usage } }),
+    round({}),
+  ]
+  expect(tokensPerSecond(rounds)).toBeCloseTo(200 / 3)
+})

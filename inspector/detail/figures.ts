@@ -1,0 +1,38 @@
+import { number } from '../format.ts'
+import type { Round, Usage } from '../log/types.ts'
+import type { Fact } from './head.tsx'
+
+/** The time to the first word, as exactly as it is known: from the process that asked, or from the log. */
+export function firstTokenMs({ end, firstAt, startedAt }: Round): number | undefined {
+  return end?.timings?.firstEventMs ?? (firstAt && firstAt - startedAt)
+}
+
+export function roundMs({ end, endedAt, startedAt }: Round): number | undefined {
+  return end?.timings?.ms ?? (endedAt && endedAt - startedAt)
+}
+
+/** Of output, without the time in which no model was talking. */
+export function tokensPerSecond(rounds: readonly Round[]): number | undefined {
+  let tokens = 0
+  let ms = 0
+  for (const round of rounds) {
+    tokens += round.end?.usage?.outputTokens ?? 0
+    if (round.end?.usage) ms += (roundMs(round) ?? 0) - (firstTokenMs(round) ?? 0)
+  }
+  return tokens > 0 && ms > 0 ? (tokens * 1000) / ms : undefined
+}
+
+/** Tokens, how much of them the provider's cache gave, and how quickly they came. */
+export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly Round[]): Fact[] {
+  const { inputTokens, cacheReadTokens = 0 } = usage
+  const speed = tokensPerSecond(rounds)
+  return [
+    ['Input tokens', inputTokens],
+    ['Output tokens', usage.outputTokens],
+    ['Reasoning tokens', usage.reasoningTokens],
+    ['Read from cache', usage.cacheReadTokens],
+    ['Written to cache', usage.cacheWriteTokens],
+    ['Cache hits', inputTokens && `${Math.round((100 * cacheReadTokens) / inputTokens)} %`],
+    ['Speed', speed && `${number(Number(speed.toPrecision(3)))} tokens/s`],
+  ]
+}

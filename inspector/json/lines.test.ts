@@ -1,0 +1,26 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { linesOf } from './lines.ts'
+
+it('a text is cut at its line feeds', () => {
+  expect(linesOf('a\n\nb')).toEqual(['a', '', 'b'])
+  expect(linesOf('a\n')).toEqual(['a', ''])
+  expect(linesOf('')).toEqual([''])
+})
+
+it('a line that is too long is cut, but never inside a character', () => {
+  const lines = linesOf(`x${'🦀'.repeat(1200)}\nnext`)
+  expect(lines.at(-1)).toBe('next')
+  expect(lines.length).toBe(3)
+  expect(lines.every((line) => line.isWellFormed())).toBe(true)
+})
+
+it('nothing is lost', () => {
+  const piece = fc.oneof(fc.string({ unit: 'binary' }), fc.constant('\n'), fc.constant('🦀'.repeat(700)))
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const text = pieces.join('')
+      expect(linesOf(text).join('')).toBe(text.replaceAll('\n', ''))
+    }),
+  )
+})

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { oneLine, visible } from './visible.ts'
+
+describe('what cannot be seen', () => {
+  it('is written out', () => {
+    expect(visible('\u001b[31mred\u0007')).toBe('\\u001b[31mred\\u0007')
+    expect(visible('abc\u202edcba')).toBe('abc\\u202edcba')
+    expect(visible('a\u200bb\ufeffc\u2028d\u{e0041}')).toBe('a\\u200bb\\ufeffc\\u2028d\\udb40\\udc41')
+  })
+
+  it('is also half of a character', () => {
+    expect(visible('\ud83d!')).toBe('\\ud83d!')
+    expect(visible('🦀 é 日本 👨‍👩‍👧')).toBe('🦀 é 日本 👨‍👩‍👧')
+  })
+
+  it('is not a tab or a line feed', () => {
+    expect(visible('a\tb\nc')).toBe('a\tb\nc')
+  })
+})
+
+it('one line is one line, and says where it was cut', () => {
+  expect(oneLine('a\r\nb\nc\td')).toBe('a⏎b⏎c d')
+  expect(oneLine('x'.repeat(10), 4)).toBe('xxxx…')
+})

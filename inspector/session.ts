@@ -1,0 +1,126 @@
+import type { Signal } from '@preact/signals'
+import { signal } from '@preact/signals'
+import type { Client, ClientOptions, Entry, MillraceError, RemoteThread } from 'millrace/client'
+import { isMillraceError } from 'millrace/client'
+import { emptyLog, take } from './log/fold.ts'
+import type { Log } from './log/types.ts'
+
+/**
+ * - `loading`: what there is already is being read
+ * - `live`: what happens is shown as it happens
+ * - `away`: the connection is lost and will come back by itself
+ * - `gone`: there is no such thread, or it was deleted
+ * - `failed`: it cannot be read, and `problem` says why
+ */
+type Connection = 'loading' | 'live' | 'away' | 'gone' | 'failed'
+
+/** A thread that is being looked at. */
+export interface Session {
+  readonly thread: RemoteThread
+  /** Changed in place; `tick` grows when it was, once a frame at most. */
+  readonly log: Log
+  readonly tick: Signal<number>
+  readonly connection: Signal<Connection>
+  readonly problem: Signal<string>
+  /** When the connection was lost, and came back, as far as this page has seen. */
+  readonly absences: { readonly from: number; to: number | undefined }[]
+  close(): void
+}
+
+const pageSize = 10_000
+
+/** Reads a thread from its beginning, page by page, and then follows it. */
+export function openSession(id: string, connect: (options: ClientOptions) => Client): Session {
+  const log = emptyLog()
+  const tick = signal(0)
+  const connection = signal<Connection>('loading')
+  const problem = signal('')
+  const absences: Session['absences'] = []
+  const closed = new AbortController()
+  /** Ends one attempt at following, for the next to begin at once. */
+  let attempt = new AbortController()
+  let frame = 0
+  const reader = connect({ onOpen: cameBack, onRetry: wentAway }).thread(id)
+
+  /** Words come more often than a screen is drawn. A page that is hidden draws nothing, and has no frames. */
+  function draw() {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0
+      tick.value++
+    })
+  }
+
+  function accept(entry: Entry) {
+    take(log, entry)
+    draw()
+  }
+
+  function wentAway() {
+    if (connection.value !== 'live') return
+    connection.value = 'away'
+    absences.push({ from: Date.now(), to: undefined })
+  }
+
+  function cameBack() {
+    connection.value = 'live'
+    const last = absences.at(-1)
+    if (last) last.to ??= Date.now()
+  }
+
+  /**
+   * The browser knows that the network went before a socket falls silent, and that it is back before the next try is due. A server on
+   * the same machine is there with or without one, so all there is to do is to try anew.
+   */
+  function tryAnew() {
+    attempt.abort()
+  }
+
+  async function readAll() {
+    for (let more = true; more && !closed.signal.aborted; ) {
+      const page = await reader.read({ after: log.head, limit: pageSize })
+      for (const entry of page) take(log, entry)
+      draw()
+      more = page.length > 0
+    }
+  }
+
+  async function follow() {
+    while (!closed.signal.aborted) {
+      attempt = new AbortController()
+      for await (const entry of reader.follow({ after: log.head, signal: attempt.signal })) accept(entry)
+      // A log ends by itself only when its thread is deleted.
+      if (!attempt.signal.aborted) {
+        connection.value = 'gone'
+        problem.value = 'This thread was deleted.'
+        return
+      }
+    }
+  }
+
+  function fail(error: unknown) {
+    if (closed.signal.aborted) return
+    const isGone = isMillraceError(error) && error.code === 'not_found'
+    connection.value = isGone ? 'gone' : 'failed'
+    problem.value = isGone ? 'There is no such thread.' : (error as MillraceError).message
+    draw()
+  }
+
+  addEventListener('online', tryAnew)
+  addEventListener('offline', tryAnew)
+  readAll().then(follow).catch(fail)
+  return {
+    thread: connect({}).thread(id),
+    log,
+    tick,
+    connection,
+    problem,
+    absences,
+    close() {
+      removeEventListener('online', tryAnew)
+      removeEventListener('offline', tryAnew)
+      closed.abort()
+      attempt.abort()
+      cancelAnimationFrame(frame)
+    },
+  }
+}

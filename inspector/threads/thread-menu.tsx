@@ -1,0 +1,137 @@
+import type { TargetedKeyboardEvent } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { IconName } from '../icons.tsx'
+import { Icon } from '../icons.tsx'
+
+interface MenuItem {
+  readonly words: string
+  readonly icon: IconName
+  readonly isDangerous?: boolean
+  run(): void
+}
+
+export interface ThreadMenuProps {
+  readonly label: string
+  readonly items: readonly MenuItem[]
+}
+
+const steps: Readonly<Record<string, (at: number, count: number) => number>> = {
+  ArrowDown: (at, count) => (at + 1) % count,
+  ArrowUp: (at, count) => (at + count - 1) % count,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+}
+
+/** A button with a menu (ARIA Authoring Practices, Menu Button). The menu lies over everything, so the list may scroll. */
+export function ThreadMenu({ label, items }: ThreadMenuProps) {
+  const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setOpen(false)
+    button.current?.focus()
+  }
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class="plain icon threads-menu-button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={label}
+        title={label}
+        onClick={() => setOpen(!isOpen)}
+        onKeyDown={(event) => {
+          if (event.key !== 'ArrowDown' || isOpen) return
+          event.preventDefault()
+          setOpen(true)
+        }}
+      >
+        <Icon name="more" />
+      </button>
+      {isOpen && (
+        <Menu label={label} items={items} button={button.current} onClose={close} onLeave={setOpen} />
+      )}
+    </>
+  )
+}
+
+interface MenuProps extends ThreadMenuProps {
+  readonly button: HTMLButtonElement | null
+  /** Somebody chose, or thought better of it. */
+  onClose(): void
+  /** It was closed by a click elsewhere, or with Tab. */
+  onLeave(open: false): void
+}
+
+function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
+  const element = useRef<HTMLDivElement>(null)
+  const choices = () => [...(element.current?.querySelectorAll('button') ?? [])]
+
+  useLayoutEffect(() => {
+    const menu = element.current
+    if (!menu || !button) return
+    menu.showPopover()
+    const place = placeOf(button.getBoundingClientRect(), menu.getBoundingClientRect())
+    menu.style.left = `${place.left}px`
+    menu.style.top = `${place.top}px`
+    choices()[0]?.focus()
+    // It would stay behind while its button moves away.
+    const leave = () => onLeave(false)
+    const box = button.closest('.threads-scroll')
+    box?.addEventListener('scroll', leave)
+    return () => box?.removeEventListener('scroll', leave)
+  }, [button])
+
+  function onKeyDown(event: TargetedKeyboardEvent<HTMLDivElement>) {
+    const all = choices()
+    const at = all.indexOf(document.activeElement as HTMLButtonElement)
+    const to = steps[event.key]?.(at, all.length)
+    if (to !== undefined) all[to]?.focus()
+    else if (event.key === 'Escape') onClose()
+    else if (event.key === 'Tab') return onLeave(false)
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  return (
+    <div
+      ref={element}
+      class="threads-menu"
+      role="menu"
+      aria-label={label}
+      popover="auto"
+      onKeyDown={onKeyDown}
+      onToggle={(event) => {
+        if ((event as unknown as ToggleEvent).newState === 'closed') onLeave(false)
+      }}
+    >
+      {items.map(({ words, icon, isDangerous, run }) => (
+        <button
+          key={words}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          class={`plain ${isDangerous ? 'danger' : ''}`}
+          onClick={() => {
+            onClose()
+            run()
+          }}
+        >
+          <Icon name={icon} /> {words}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Below the button if there is room, else above it, and never beyond the edge. */
+function placeOf(button: DOMRect, menu: DOMRect): { readonly left: number; readonly top: number } {
+  const below = button.bottom + 2
+  const fits = below + menu.height <= innerHeight
+  return {
+    left: Math.max(4, Math.min(button.right - menu.width, innerWidth - menu.width - 4)),
+    top: fits ? below : Math.max(4, button.top - menu.height - 2),
+  }
+}

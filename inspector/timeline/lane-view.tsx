@@ -1,0 +1,66 @@
+import type { ButtonHTMLAttributes } from 'preact'
+import type { Lane } from './chart.ts'
+import type { Shape } from './shapes.ts'
+import { gutter } from './use-view.ts'
+import { wordsOf } from './words.ts'
+
+/** About as wide as a letter is, with some room around the word. */
+const letter = 9
+const signs = { first: '▼', heard: '“', report: '|', broken: '×' }
+
+export interface LaneViewProps {
+  readonly lane: Lane
+  readonly index: number
+  readonly top: number
+  readonly shapes: readonly Shape[]
+  readonly xOf: (at: number) => number
+  readonly isSeen: (x: number) => boolean
+  /** When the run began. */
+  readonly start: number
+  /** What can be done with a bar. */
+  readonly barProps: (shape: Shape, lane: number) => ButtonHTMLAttributes
+}
+
+export function LaneView({ lane, index, top, shapes, xOf, isSeen, start, barProps }: LaneViewProps) {
+  const { name, isRound, retracted } = lane
+  // Marks that cannot be told apart are one, so that there are only so many as the lane is wide.
+  const marks = new Map(lane.marks.map((mark) => [`${mark.kind} ${Math.round(xOf(mark.start) / 2)}`, mark]))
+  return (
+    <div class="timeline-lane" style={{ top: `${top}px` }}>
+      <div class="timeline-name" data-round={isRound} data-retracted={retracted} title={name}>
+        {name}
+      </div>
+      {shapes.map((shape) => {
+        const { bar, x, width } = shape
+        const { label, took } = wordsOf(bar, start)
+        return (
+          <button
+            key={bar.key}
+            type="button"
+            class="timeline-bar"
+            data-phase={bar.kind}
+            data-bad={bar.bad}
+            aria-label={label}
+            style={{ left: `${gutter + x}px`, width: `${width}px` }}
+            {...barProps(shape, index)}
+          >
+            {width > took.length * letter && !bar.bad && <span>{took}</span>}
+          </button>
+        )
+      })}
+      {[...marks]
+        .filter(([, mark]) => isSeen(xOf(mark.start)))
+        .map(([key, { kind, start }]) => (
+          <span
+            key={key}
+            class="timeline-mark"
+            data-kind={kind}
+            style={{ left: `${gutter + xOf(start)}px` }}
+            aria-hidden="true"
+          >
+            {signs[kind]}
+          </span>
+        ))}
+    </div>
+  )
+}

@@ -1,0 +1,73 @@
+import { useEffect } from 'preact/hooks'
+import { Rows } from '../chat/rows.tsx'
+import { ShownTime } from '../clock.ts'
+import { duration } from '../format.ts'
+import { IconButton } from '../icon-button.tsx'
+import { Icon } from '../icons.tsx'
+import type { Replay } from './replay.ts'
+import { speeds } from './replay.ts'
+
+/** So many of the newest rows are shown. A long run has more than a page can hold. */
+const mostRows = 40
+
+/** A run once more, at its own pace, with the chat as it was then. */
+export function ReplayView({ replay }: { readonly replay: Replay }) {
+  const { axis, time, speed, play, pause, step, seek } = replay
+  const [toggle, icon, does] = replay.playing.value
+    ? ([pause, 'pause', 'Pause'] as const)
+    : ([play, 'play', 'Play'] as const)
+  const place = axis.xOf(time.value)
+  const words = `${duration(place)} of ${duration(axis.length)}`
+  const { log, beginnings } = replay.logNow()
+  useEffect(() => {
+    play()
+    return pause
+  }, [play, pause])
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key !== ' ' || (event.target as Element).closest('button, select, summary, a')) return
+    event.preventDefault()
+    toggle()
+  }
+
+  return (
+    <section class="timeline-replay" aria-label="Replay" onKeyDown={onKeyDown}>
+      <div class="timeline-row">
+        <button type="button" class="primary" onClick={toggle}>
+          <Icon name={icon} /> {does}
+        </button>
+        <IconButton class="timeline-back" icon="chevron" label="Previous event" onClick={() => step(-1)} />
+        <IconButton icon="chevron" label="Next event" onClick={() => step(1)} />
+        <input
+          type="range"
+          max={axis.length}
+          step="any"
+          value={place}
+          aria-label="Place in the replay"
+          aria-valuetext={words}
+          onInput={({ currentTarget }) => seek(axis.atOf(Number(currentTarget.value)))}
+        />
+        <small>{words}</small>
+        <select
+          aria-label="Speed"
+          value={speed.value}
+          onChange={({ currentTarget }) => (speed.value = Number(currentTarget.value))}
+        >
+          {speeds.map((one) => (
+            <option key={one} value={one}>
+              {one}×
+            </option>
+          ))}
+        </select>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      <section class="timeline-replayed" aria-label="The chat as it was" tabIndex={0}>
+        {log.rows.length > mostRows && <p class="quiet">Earlier rows are not shown.</p>}
+        <ShownTime.Provider value={time}>
+          {/* What grows in a log that begins anew is not what was drawn before. */}
+          <Rows key={beginnings} log={{ ...log, rows: log.rows.slice(-mostRows) }} session={undefined} />
+        </ShownTime.Provider>
+      </section>
+    </section>
+  )
+}

@@ -1,0 +1,93 @@
+import { signal } from '@preact/signals'
+import type { Entry } from 'millrace/client'
+import { emptyLog, take } from '../log/fold.ts'
+import type { Run } from '../log/types.ts'
+import type { Session } from '../session.ts'
+import type { Chart } from './chart.ts'
+import { clamp } from './spans.ts'
+
+export const speeds = [0.25, 1, 2, 4, 8]
+
+export type Replay = ReturnType<typeof replay>
+
+/** A run once more, at the pace at which it was written or faster. Times in which nothing happened are jumped over. */
+export function replay(
+  entries: readonly Entry[],
+  { start, end, axis }: Pick<Chart, 'start' | 'end' | 'axis'>,
+) {
+  const time = signal(start)
+  const playing = signal(false)
+  const speed = signal(1)
+  let frame = 0
+  let log = emptyLog()
+  let logTime = start
+  let taken = 0
+  let beginnings = 0
+
+  function play() {
+    pause()
+    if (time.value >= end) time.value = start
+    playing.value = true
+    let before: number | undefined
+    const tick = (now: number) => {
+      const next = time.value + (now - (before ?? now)) * speed.value
+      before = now
+      seek(axis.folds.find((fold) => fold.start <= next && next < fold.end)?.end ?? next)
+      if (time.value < end) frame = requestAnimationFrame(tick)
+      else playing.value = false
+    }
+    frame = requestAnimationFrame(tick)
+  }
+
+  function pause() {
+    cancelAnimationFrame(frame)
+    playing.value = false
+  }
+
+  function seek(at: number) {
+    time.value = clamp(at, start, end)
+  }
+
+  /** To the event before or after. */
+  function step(direction: -1 | 1) {
+    pause()
+    const now = time.value
+    if (direction === 1) seek(entries.find(({ at }) => at > now)?.at ?? end)
+    else seek(entries.findLast(({ at }) => at < now)?.at ?? start)
+  }
+
+  /**
+   * What there was at the time. Going on costs what is new; going back begins anew, with another log. At the end it is all there, though
+   * the clocks of two processes may disagree.
+   */
+  function logNow() {
+    const now = time.value < end ? time.value : Infinity
+    if (now < logTime) {
+      log = emptyLog()
+      taken = 0
+      beginnings++
+    }
+    logTime = now
+    for (let next = entries[taken]; next && next.at <= now; next = entries[++taken]) take(log, next)
+    return { log, beginnings }
+  }
+
+  return { axis, time, playing, speed, play, pause, seek, step, logNow }
+}
+
+const pageSize = 10_000
+
+/**
+ * The entries of a run as they were first written, with what was said before and it heard. In the log that is shown, words that came
+ * one by one may be joined.
+ */
+export async function recorded({ thread, log }: Pick<Session, 'thread' | 'log'>, run: Run): Promise<Entry[]> {
+  const { seq, lastSeq, said } = run
+  const entries = log.entries.filter((entry) => entry.seq < seq && said.some((one) => one.seq === entry.seq))
+  for (let after = seq - 1; after < lastSeq; ) {
+    const page = await thread.read({ after, limit: pageSize, split: true })
+    entries.push(...page)
+    after = page.at(-1)?.seq ?? lastSeq
+  }
+  return entries.filter((entry) => entry.seq <= lastSeq)
+}

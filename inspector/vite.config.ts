@@ -1,0 +1,23 @@
+import { defineConfig } from 'vite'
+
+// While the page is worked on (`npm run dev:page`) it talks to a server that runs beside it.
+const server = process.env.MILLRACE_URL ?? 'http://127.0.0.1:8787'
+// What ends like one of its own sources is one: they too have a folder `threads`.
+const routes = ['threads', 'agents', 'healthz', 'openapi.json'].map(
+  (route) => `^/${route}(?!.*\\.(?:tsx?|css)(?:\\?|$))`,
+)
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // Wherever the server is mounted, the page asks for what lies beside it.
+  base: './',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  server: { proxy: Object.fromEntries(routes.map((route) => [route, { target: server, ws: true }])) },
+  build: {
+    outDir: '../dist/page/files',
+    emptyOutDir: true,
+    target: 'es2023',
+    modulePreload: false,
+    assetsInlineLimit: 0,
+  },
+})

@@ -1,0 +1,61 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import type { ServedAppOptions } from '../server/index.ts'
+import { millrace } from '../server/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { client } from './index.ts'
+
+function quiet(options: Partial<ServedAppOptions> = {}) {
+  const model = scriptedModel(() => 'Here I am.')
+  const app = millrace({ agents: agent({ model }), ...options })
+  onTestFinished(() => app.close({ graceMs: 0 }))
+  return app.listen()
+}
+
+async function talked(options: Partial<ServedAppOptions> = {}, token?: string) {
+  const { url } = await quiet(options)
+  const thread = await client(url, { ...(token !== undefined && { token }) }).create()
+  const seq = await thread.send('Where are you?')
+  let run = ''
+  for await (const { event } of thread.follow({ until: seq }))
+    if (event.type === 'run-start') run = event.runId
+  return { thread, run }
+}
+
+test('what went to the model is to be had from the server', async () => {
+  const { thread, run } = await talked()
+  const exchanges = await thread.exchanges({ run, round: 1 })
+  expect(exchanges).toMatchObject([
+    { runId: run, round: 1, attempt: 1, model: 'scripted', request: { messages: [{ role: 'user' }] } },
+  ])
+  expect(await thread.exchanges({ run })).toEqual(exchanges)
+  expect(await thread.exchanges({ run, round: 2 })).toEqual([])
+})
+
+test('it says so where that is for others, or for nobody', async () => {
+  const auth = () => ({ user: 'ada' })
+  const refused = await talked({ auth, exchanges: true }, 'x')
+  await expect(refused.thread.exchanges({ run: refused.run })).rejects.toMatchObject({
+    code: 'auth',
+    status: 403,
+  })
+  const off = await talked({ exchanges: false })
+  await expect(off.thread.exchanges({ run: off.run })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('a conversation is to be had as a test', async () => {
+  const { thread } = await talked()
+  expect(await thread.testScript()).toContain("scriptedModel(['Here I am.'])")
+  const { url } = await quiet()
+  const silent = await client(url).create()
+  await expect(silent.testScript()).rejects.toMatchObject({ code: 'invalid_input', status: 400 })
+})
+
+test('it wants to know of which run', async () => {
+  const thread = client('http://127.0.0.1:1').thread('t')
+  await expect(thread.exchanges({} as { run: string })).rejects.toThrow(
+    "exchanges(): the option 'run' must be text",
+  )
+  await expect(thread.exchanges({ run: 'r', round: 1.5 })).rejects.toThrow("the option 'round'")
+  await expect(thread.exchanges(undefined as never)).rejects.toMatchObject({ code: 'invalid_input' })
+})

@@ -1,0 +1,64 @@
+import type { ErrorJson, MillraceError } from './errors.ts'
+import type { Model, ModelRequest, WireListener } from './model.ts'
+
+/** One request to a provider and its answer, as they went over the wire, without secrets. */
+export interface WireExchange {
+  /** Keys in its query are taken out. */
+  readonly url: string
+  /** The value of one that is a secret is `[key]`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Absent as long as nothing was answered. */
+  readonly status?: number
+  readonly answerHeaders?: Readonly<Record<string, string>>
+  /** As far as it has come. */
+  readonly answer?: string
+  /** The body or the answer were longer than is kept. */
+  readonly cut?: boolean
+}
+
+/** One model call of a run: a round, and which try of it. */
+export interface Exchange {
+  readonly runId: string
+  readonly round: number
+  /** Counted from 1 in each round of a run. */
+  readonly attempt: number
+  /** Its name as people know it. */
+  readonly model: string
+  readonly provider: string
+  /** When it began, in milliseconds since 1970. */
+  readonly at: number
+  /** How long it took; absent while it goes on. */
+  readonly ms?: number
+  /** The names of the tools that the model was offered. */
+  readonly tools: readonly string[]
+  /** What the model was asked, where nothing went over a wire that we know of; without headers. */
+  readonly request?: ModelRequest
+  /** The request was longer than is kept. */
+  readonly cut?: boolean
+  /** More than one where the provider wanted an answer to be gone on with. */
+  readonly wire: readonly WireExchange[]
+  readonly error?: ErrorJson
+}
+
+/** Which of them somebody wants to see. */
+export interface ExchangesOptions {
+  readonly run: string
+  /** All rounds if absent. */
+  readonly round?: number | undefined
+}
+
+/** A model call that is about to be made. */
+export interface ModelCall extends Pick<Exchange, 'runId' | 'round' | 'attempt'> {
+  readonly model: Model
+  readonly request: ModelRequest
+}
+
+/** Told of each model call of a run before it is made. What it throws is nobody's business but its own. */
+export type ObserveCall = (call: ModelCall) => CallObserver
+
+export interface CallObserver {
+  readonly wire: WireListener
+  /** The call is over; the wire may have a last word after that. */
+  end(error?: MillraceError): void
+}

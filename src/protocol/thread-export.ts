@@ -1,0 +1,47 @@
+import { type Transcript, writeTranscript } from './check.ts'
+import type { Entry } from './events.ts'
+import type { ThreadInfo, ThreadView } from './thread-view.ts'
+import type { Usage } from './usage.ts'
+
+/** A thread that can be read, here or across the wire. */
+export interface ReadableThread {
+  read(options: { readonly after: number }): Promise<readonly Entry[]>
+  state(): Promise<ThreadView>
+}
+
+/** A thread as a file: a transcript that `readTranscript()` takes, and the log it was made of. */
+export interface ExportedThread extends Transcript {
+  readonly thread: Omit<ThreadInfo, 'head' | 'status'>
+  readonly usage: Usage
+  readonly entries: readonly Entry[]
+}
+
+export async function exportThread(thread: ReadableThread): Promise<ExportedThread> {
+  const { messages, usage, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } =
+    await thread.state()
+  return {
+    ...writeTranscript(messages),
+    thread: {
+      id,
+      agent,
+      ...(title !== undefined && { title }),
+      ...(user !== undefined && { user }),
+      ...(metadata && { metadata }),
+      ...(forkedFrom && { forkedFrom }),
+      createdAt,
+      updatedAt,
+    },
+    usage,
+    entries: await wholeLog(thread),
+  }
+}
+
+/** Every entry there is, page by page. */
+export async function wholeLog(thread: Pick<ReadableThread, 'read'>): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for (;;) {
+    const page = await thread.read({ after: entries.at(-1)?.seq ?? 0 })
+    if (page.length === 0) return entries
+    for (const entry of page) entries.push(entry)
+  }
+}

@@ -1,0 +1,32 @@
+import type { OptionTable } from '../protocol/index.ts'
+import { checkOptions, invalidInput, someText, wholeNumber } from '../protocol/index.ts'
+import type { ExchangeStore } from '../threads/index.ts'
+
+export interface ExchangeFolderOptions {
+  /** 256 MiB if absent. The oldest are removed first. */
+  readonly maxBytes?: number | undefined
+}
+
+const table: OptionTable<ExchangeFolderOptions> = { maxBytes: wholeNumber(1) }
+
+/** Keeps exchanges in a folder, which is made when there is something to keep. Several processes may use one folder. */
+export function exchangeFolder(path: string, options: ExchangeFolderOptions = {}): ExchangeStore {
+  const op = 'exchangeFolder'
+  const problem = someText(path)
+  if (problem) throw invalidInput(op, `the path of the folder ${problem}`)
+  checkOptions(options, table, { op, what: 'the option' })
+  const { maxBytes = 256 * 1024 * 1024 } = options
+  let opened: Promise<ExchangeStore> | undefined
+
+  /** Only this needs Node, so only this loads what needs it. */
+  function files(): Promise<ExchangeStore> {
+    opened ??= import('./exchange-files.ts').then(({ exchangeFiles }) => exchangeFiles(path, maxBytes))
+    return opened
+  }
+
+  return {
+    put: async (...exchange) => (await files()).put(...exchange),
+    read: async (...which) => (await files()).read(...which),
+    delete: async (threadId) => (await files()).delete(threadId),
+  }
+}

@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import type { InputEvent } from '../../protocol/index.ts'
+import { sqliteStore } from '../sqlite.ts'
+import { migrate } from './migrate.ts'
+import { schemaVersion } from './schema.ts'
+import { expectIntact, other, temporaryFolder } from './sqlite.test-kit.ts'
+import { makeVersion1 } from './version-1.test-kit.ts'
+
+const folder = temporaryFolder()
+const open: DatabaseSync[] = []
+afterAll(() => {
+  for (const database of open) if (database.isOpen) database.close()
+})
+
+function said(content: InputEvent['message']['content'], mode: InputEvent['mode'] = 'queue'): InputEvent {
+  return { type: 'input', mode, message: { role: 'user', content } }
+}
+
+function oldFile(name: string, threads: Parameters<typeof makeVersion1>[1]): string {
+  const path = join(folder, `${name}.db`)
+  makeVersion1(path, threads).close()
+  return path
+}
+
+function look<Row>(path: string, sql: string): Row[] {
+  const database = new DatabaseSync(path)
+  const rows = database.prepare(sql).all() as Row[]
+  database.close()
+  return rows
+}
+
+/** Every column of every table, and every index, in an order of their own. */
+function shapeOf(path: string) {
+  return {
+    columns: look(
+      path,
+      `SELECT tables.name AS "table", columns.name, columns.type, columns."notnull", columns.dflt_value, columns.pk
+       FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' ORDER BY 1, 2`,
+    ),
+    indexes: look(path, `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name`),
+    version: look(path, 'PRAGMA user_version'),
+  }
+}
+
+describe('a file of the first version', () => {
+  it('gets the tables that a new file has', async () => {
+    const path = oldFile('shape', [{ id: 't' }])
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+
+  it('has its threads called after what was said in them, and found by it', async () => {
+    const path = oldFile('titles', [
+      { id: 'asked', events: [said(' Where\nis it? '), said('Hello?')] },
+      { id: 'silent', events: [{ type: 'stop', reason: '"input"' }] },
+      { id: 'empty', metadata: '{"customer":"Ada"}' },
+      {
+        id: 'late',
+        events: [
+          { type: 'tool-call', callId: 'c', name: 'n', input: {} },
+          said('No JSON.', 'correct'),
+          said([{ type: 'image', url: 'https://x.test/i.png' }], 'steer'),
+        ],
+      },
+      { id: '\ud83d', agent: 'Odd', events: [said('a\0b \ud83e')] },
+    ])
+    const store = sqliteStore(path)
+    const { threads } = await store.list({ limit: 10 })
+    expect(threads.map(({ id, title }) => [id, title])).toEqual([
+      ['\ud83d', 'a\0b \ud83e'],
+      ['late', '[image]'],
+      ['empty', undefined],
+      ['silent', undefined],
+      ['asked', 'Where is it?'],
+    ])
+    for (const [search, id] of [
+      ['WHERE', 'asked'],
+      ['ada', 'empty'],
+      ['\ud83e odd', '\ud83d'],
+    ] as const)
+      expect((await store.list({ limit: 10, search })).threads, search).toMatchObject([{ id }])
+    await store.signal('silent', undefined, said('At last'))
+    await store.signal('asked', undefined, said('Still there?'))
+    expect(await store.get('silent')).toMatchObject({ title: 'At last', head: 2 })
+    expect(await store.get('asked')).toMatchObject({ title: 'Where is it?' })
+    expect((await store.read('asked', { after: 0, limit: 9 })).map(({ event }) => event)).toMatchObject([
+      { type: 'input' },
+      { type: 'input' },
+      { type: 'input' },
+    ])
+    await store.close()
+  })
+
+  it('is brought up to date whole, also if there are more threads than go into one slice', async () => {
+    const ids = Array.from({ length: 2500 }, (_, index) => `t${index}`)
+    const path = oldFile(
+      'many',
+      ids.map((id) => ({ id, events: [said(`about ${id}`)] })),
+    )
+    await sqliteStore(path).close()
+    expect(look(path, 'SELECT count(title) AS titles FROM threads')).toEqual([{ titles: 2500 }])
+    expect(look(path, "SELECT id FROM threads WHERE title <> 'about ' || id")).toEqual([])
+    expect(look(path, 'SELECT count(*) AS texts FROM searches')).toEqual([{ texts: 2500 }])
+  })
+
+  it('is brought up to date although a thread in it is damaged', async () => {
+    const path = oldFile('damaged', [
+      { id: 'broken', metadata: '{', events: ['{"type":"input",', said('unseen')] },
+      { id: 'odd', events: ['{"type":"input"}'] },
+      { id: 'whole', events: [said('fine')] },
+    ])
+    const store = sqliteStore(path)
+    expect(await store.get('whole')).toMatchObject({ title: 'fine' })
+    expect((await store.list({ limit: 1, search: 'FINE' })).threads).toMatchObject([{ id: 'whole' }])
+    await store.close()
+  })
+
+  it('is as it was if that breaks off in the middle', () => {
+    const path = oldFile('broken-off', [{ id: 't', events: [said('hello')] }])
+    const before = new DatabaseSync(path)
+    // In the way of the last thing that the step makes.
+    before.exec('CREATE TABLE searches (thread, text)')
+    before.close()
+    const bytes = readFileSync(path)
+    expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'store_error' }))
+    expect(readFileSync(path).equals(bytes)).toBe(true)
+    expect(look(path, 'PRAGMA user_version')).toEqual([{ user_version: 1 }])
+  })
+})
+
+describe('two processes of different ages', () => {
+  it('never have a file open together: the newer waits for the older, and says so in the end', () => {
+    const path = oldFile('in-use', [{ id: 't' }])
+    const older = new DatabaseSync(path)
+    open.push(older)
+    // All that it ever asks about the version.
+    expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    expect(() => sqliteStore(path)).toThrow(
+      expect.objectContaining({
+        code: 'store_error',
+        message: expect.stringMatching(
+          /made by an older millrace .* another process has it open: end that one first/,
+        ),
+      }),
+    )
+    // It goes on as if nothing had been.
+    older.exec("UPDATE threads SET agent = 'older'")
+    expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    older.close()
+  })
+
+  it('the older cannot look into the file while it is changed, and meets the new version after that', async () => {
+    const path = oldFile('changed', [{ id: 't', events: [said('hello')] }])
+    const older = new DatabaseSync(path)
+    open.push(older)
+    const versions: unknown[] = []
+    const lookIn = () => {
+      try {
+        versions.push(older.prepare('PRAGMA user_version').get()?.user_version)
+      } catch (error) {
+        versions.push((error as Error).message)
+      }
+    }
+    // The step reads what was said, and is in the middle of it then.
+    const parse = vi.spyOn(JSON, 'parse').mockImplementationOnce((text) => {
+      lookIn()
+      return JSON.parse(text)
+    })
+    migrate(path)
+    parse.mockRestore()
+    lookIn()
+    expect(versions).toEqual(['database is locked', schemaVersion])
+    older.close()
+  })
+
+  it('several newer ones bring it up to date once, together', async () => {
+    const path = oldFile('together', [{ id: 't', events: [said('hello')] }])
+    const others = Array.from({ length: 4 }, () => other(['open', path]))
+    await Promise.all(others.map((each) => each.ended()))
+    expect(others.flatMap(({ said }) => said)).toEqual(others.map(() => ({ created: true })))
+    expect(look(path, 'SELECT id, title FROM threads WHERE title IS NOT NULL')).toEqual([
+      { id: 't', title: 'hello' },
+    ])
+    expectIntact(path)
+  })
+})

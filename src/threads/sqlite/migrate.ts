@@ -1,0 +1,85 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { searchText } from '../search.ts'
+import { titleOf } from '../title.ts'
+import { loadDriver } from './driver.ts'
+import { fromColumn, optional } from './rows.ts'
+
+/** From each version to the next. They are never changed: files of every version there was are somewhere. */
+const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = { 1: addTitles }
+
+/**
+ * Brings the tables of a file to the version of this package, in one transaction. Fails as locked while anybody else has the file open,
+ * and meanwhile nobody else can open it: a package knows only the tables that it found when it opened the file, so the older one
+ * is never there while they change. It meets the new version when it comes, and refuses.
+ */
+export function migrate(path: string): void {
+  const Driver = loadDriver()
+  const database = new Driver(path)
+  try {
+    // Where there is a write-ahead log everybody who has looked into the file holds a lock on it, which this one cannot have with them.
+    database.exec(
+      'PRAGMA busy_timeout = 3; PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE',
+    )
+    // Somebody else may have been quicker.
+    let version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+    for (let step = steps[version]; step; step = steps[version]) {
+      step(database)
+      version++
+      database.exec(`PRAGMA user_version = ${version}`)
+    }
+    database.exec('COMMIT')
+  } finally {
+    // What was not committed is rolled back.
+    database.close()
+  }
+}
+
+/** So many threads are in memory at once. */
+const sliceLength = 1000
+
+/** Version 2: threads have titles and can be searched for. Takes about 30 microseconds for a thread. */
+function addTitles(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE threads ADD COLUMN title TEXT;
+    CREATE TABLE searches (
+      thread INTEGER PRIMARY KEY,
+      text TEXT NOT NULL
+    ) STRICT`)
+  const slice = database.prepare('SELECT n, id, agent, metadata FROM threads WHERE n > ? ORDER BY n LIMIT ?')
+  const inputs = database.prepare(
+    `SELECT event FROM entries WHERE thread = ? AND instr(event, '"input"') > 0 ORDER BY seq`,
+  )
+  const setTitle = database.prepare('UPDATE threads SET title = ? WHERE n = ?')
+  const setSearch = database.prepare('INSERT INTO searches (thread, text) VALUES (?, ?)')
+  for (let last = 0; ; ) {
+    const threads = slice.all(last, sliceLength) as unknown as OldThread[]
+    for (const { n, id, agent, metadata } of threads) {
+      const title = undamaged(() => titleOf(entriesIn(inputs.iterate(n) as Iterable<{ event: string }>)))
+      const found = { id: fromColumn(id), agent: fromColumn(agent), title }
+      if (title !== undefined) setTitle.run(optional(title), n)
+      setSearch.run(n, searchText({ ...found, metadata: undamaged(() => metadata && JSON.parse(metadata)) }))
+      last = n
+    }
+    if (threads.length < sliceLength) return
+  }
+}
+
+interface OldThread {
+  readonly n: number
+  readonly id: string
+  readonly agent: string
+  readonly metadata: string | null
+}
+
+function* entriesIn(rows: Iterable<{ readonly event: string }>) {
+  for (const { event } of rows) yield { event: JSON.parse(event) }
+}
+
+/** Damage is told to whoever reads that thread. It is no reason for all others to wait. */
+function undamaged<Value>(read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

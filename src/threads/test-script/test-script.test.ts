@@ -1,0 +1,332 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../../agent/index.ts'
+import type { Entry } from '../../protocol/index.ts'
+import { script, scriptedModel, testScript } from '../../testing/index.ts'
+import { tool } from '../../tools/index.ts'
+import type { Deed } from './test-script.test-kit.ts'
+import { conversations, converse, play, tester } from './test-script.test-kit.ts'
+
+const hello: Deed = { send: 'Hello', mode: 'queue' }
+const rest: Deed = { rest: true }
+
+/** The source for a conversation, after it was played. */
+async function sourceFor(subject: ReturnType<typeof tester>, deeds: readonly Deed[]): Promise<string> {
+  const source = testScript(await converse(subject, deeds))
+  await play(source)
+  return source
+}
+
+describe('a conversation as a test', () => {
+  test('is what one would write by hand', async () => {
+    const source = await sourceFor(
+      tester([
+        [
+          { reasoning: 'I should ask.' },
+          { text: 'Let me see. ' },
+          { call: 'asks', input: { order: 'ORD-42' } },
+          { call: 'plain', input: {} },
+          { usage: { inputTokens: 20, outputTokens: 9 } },
+        ],
+        'It is done.',
+        'You are welcome.',
+      ]),
+      [{ send: "Where's my money?", mode: 'queue' }, rest, { decide: true }, rest, hello, rest],
+    )
+    expect(source).toBe(`import { agent } from 'millrace'
+import { recordedTool, scriptedModel } from 'millrace/testing'
+import { expect, test } from 'vitest'
+
+test("Where's my money?", async () => {
+  const asksTool = recordedTool('asks', [{ input: { order: 'ORD-42' }, asks: 'Really?', output: 'done' }])
+  const plainTool = recordedTool('plain', [{ input: {}, output: { turn: 1 } }])
+  const model = scriptedModel([
+    [
+      { reasoning: 'I should ask.' },
+      { text: 'Let me see. ' },
+      { call: 'asks', id: 'call_1', input: { order: 'ORD-42' } },
+      { call: 'plain', id: 'call_2', input: {} },
+      { usage: { inputTokens: 20, outputTokens: 9 } },
+    ],
+    'It is done.',
+    'You are welcome.',
+  ])
+  const assistant = agent({ name: 'tester', model, tools: [asksTool, plainTool] })
+
+  let run = assistant.stream("Where's my money?")
+  let result = await run.result
+  expect(result.outcome).toBe('suspended')
+
+  run = run.resume({ callId: 'call_1', approved: true })
+  result = await run.result
+  expect(result.outcome).toBe('completed')
+  expect(result.text).toBe('It is done.')
+
+  run = assistant.stream([...result.messages, { role: 'user', content: 'Hello' }])
+  result = await run.result
+  expect(result.outcome).toBe('completed')
+  expect(result.text).toBe('You are welcome.')
+
+  expect(model.requests).toHaveLength(3)
+  expect(asksTool.calls).toEqual([{ order: 'ORD-42' }])
+  expect(plainTool.calls).toEqual([{}])
+})
+`)
+  })
+
+  test('runs green, whatever happened in it', async () => {
+    await fc.assert(
+      fc.asyncProperty(conversations, async ({ rounds, deeds, maxRounds, onToolError }) => {
+        const log = await converse(tester(rounds, { maxRounds, onToolError }), deeds)
+        if (log.some(({ event }) => event.type === 'run-start')) await play(testScript(log))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('fails when an answer, a call or an outcome is another one', async () => {
+    const source = await sourceFor(tester(script.tool('plain', { a: 1 }, 'Good.')), [hello, rest])
+    const changes: [string, string][] = [
+      ["'Good.']", "'Bad.']"],
+      ["id: 'call_1', input: { a: 1 }", "id: 'call_1', input: { a: 2 }"],
+      ["'Good.']", "[{ error: 'no' }]]"],
+      ["'Good.']", "[{ text: 'Good.' }, { finish: 'length' }]]"],
+      ["'Good.']", "[{ call: 'plain', input: { a: 1 } }], 'Good.']"],
+    ]
+    for (const [from, to] of changes) {
+      expect(source).toContain(from)
+      await expect(play(source.replace(from, to))).rejects.toThrow()
+    }
+  })
+
+  test('has the name that it is given', async () => {
+    const log = await converse(tester(['Hi.']), [hello, rest])
+    expect(await play(testScript(log, { name: "it's `me`" }))).toBe("it's `me`")
+  })
+
+  test('cannot be made of nothing', () => {
+    expect(() => testScript([])).toThrow('nothing has run in this thread yet')
+  })
+})
+
+describe('what people did is done again:', () => {
+  test('what was said to steer a run is heard by the same round', async () => {
+    const gate = Promise.withResolvers<string>()
+    const wait = tool({ name: 'wait', description: 'w', input: z.object({}), run: () => gate.promise })
+    const source = await sourceFor(tester([[{ call: 'wait' }], 'Blue, then.'], { tools: [wait] }), [
+      hello,
+      { seen: 'tool-start' },
+      { send: 'Rather blue', mode: 'steer' },
+      { do: () => gate.resolve('waited') },
+      rest,
+    ])
+    expect(source).toContain(`  const meanwhile: Record<number, () => void> = {
+    0: () => {
+      run.steer('Rather blue')
+    },
+  }`)
+  })
+
+  test('a run that was interrupted is cancelled when it has come as far', async () => {
+    const source = await sourceFor(tester([[{ text: 'Going on' }, { hang: true }], 'Better.']), [
+      hello,
+      { seen: 'text' },
+      { send: 'Stop that', mode: 'interrupt' },
+      rest,
+    ])
+    expect(source).toContain("[{ text: 'Going on' }, { hang: true }],")
+    expect(source).toContain("  await untilTold(run, 8)\n  run.cancel('interrupted by a new message')\n")
+    expect(source).toContain(
+      "expect(result.outcome).toBe('cancelled')\n  expect(result.text).toBe('Going on')",
+    )
+  })
+
+  test('a tool that was running when the run was stopped hangs until then', async () => {
+    const never = () => new Promise(() => {})
+    const wait = tool({ name: 'wait', description: 'w', input: z.object({}), run: never })
+    const source = await sourceFor(tester([[{ call: 'wait' }]], { tools: [wait] }), [
+      hello,
+      { seen: 'tool-start' },
+      { stop: 'enough' },
+      rest,
+    ])
+    expect(source).toContain("recordedTool('wait', [{ input: {}, hangs: true }])")
+    expect(source).toContain("run.cancel('enough')")
+  })
+
+  test('a run that was stopped while it waited for a person is not decided', async () => {
+    const source = await sourceFor(tester([[{ call: 'asks' }]]), [hello, rest, { stop: 'enough' }, rest])
+    expect(source).toContain("run.resume({ callId: 'call_1', approved: false, reason: 'enough' })")
+    expect(source).toContain("  // It was ended before it did anything.\n  run.cancel('enough')\n")
+  })
+
+  test('a call is declined, or run with what a person wrote', async () => {
+    const rounds = [
+      [
+        { call: 'asks', input: { a: 1 } },
+        { call: 'asks', input: { a: 2 } },
+      ],
+      'Done.',
+    ]
+    const changed: Deed = { decide: true, input: { a: 3 } }
+    const source = await sourceFor(tester(rounds), [hello, rest, changed, { decide: false }, rest])
+    expect(source).toContain(`  run = run.resume([
+    { callId: 'call_1', approved: true, input: { a: 3 } },
+    { callId: 'call_2', approved: false },
+  ])`)
+    expect(source).toContain('expect(asksTool.calls).toEqual([{ a: 3 }])')
+  })
+})
+
+describe('what went wrong goes wrong again:', () => {
+  test('a request that failed is sent again, without the wait', async () => {
+    const error = { code: 'overloaded', message: 'busy', status: 529, retryAfterMs: 1 } as const
+    const source = await sourceFor(tester([[{ text: 'Half' }, { error }], 'Whole.']), [hello, rest])
+    expect(source).toContain(
+      "[{ text: 'Half' }, { error: { code: 'overloaded', message: 'busy', status: 529, retryable: true } }],",
+    )
+    expect(source).toContain('retry: { attempts: 2, baseMs: 0 }')
+  })
+
+  test('a run fails for the same reason, whoever was to blame', async () => {
+    const rounds = [[{ call: 'bad' }], 'Never said.']
+    const source = await sourceFor(tester(rounds, { onToolError: 'fail' }), [hello, rest])
+    expect(source).toContain("expect(result.error?.code).toBe('tool_failed')")
+  })
+
+  test('too many rounds are too many again', async () => {
+    const rounds = Array.from({ length: 4 }, () => [{ call: 'plain' }])
+    const source = await sourceFor(tester(rounds, { maxRounds: 3 }), [hello, rest])
+    expect(source).toContain("assistant.stream('Hello', { maxRounds: 3 })")
+    expect(source).toContain("toBe('max-rounds')")
+  })
+
+  test('more calls than an agent allows by itself are allowed', async () => {
+    const calls = Array.from({ length: 40 }, (_, a) => ({ call: 'plain', input: { a } }))
+    const source = await sourceFor(tester([calls, 'Done.'], { maxCallsPerRound: 50 }), [hello, rest])
+    expect(source).toContain('toolConcurrency: 40,\n    maxCallsPerRound: 40,')
+  })
+
+  test('calls that a hook has blocked or changed are blocked and changed', async () => {
+    const calls = [
+      { call: 'plain', input: { 'b-c': 1 } },
+      { call: 'plain', input: { n: 1 } },
+    ]
+    const source = await sourceFor(tester([calls, 'Done.']), [hello, rest])
+    expect(source).toContain("call_1: { block: 'not that' },\n    call_2: { input: { n: 'changed' } },")
+    expect(source).toContain("expect(plainTool.calls).toEqual([{ n: 'changed' }])")
+  })
+
+  test('what is no proper call is none again', async () => {
+    const calls = [
+      { call: 'plain', raw: '{"a":' },
+      { call: 'nobody', input: {} },
+      { call: 'plain', raw: '{"b":1', cut: true },
+    ]
+    const source = await sourceFor(tester([calls, 'Sorry.']), [hello, rest])
+    expect(source).toContain(`{ call: 'plain', id: 'call_1', raw: '{"a":' },`)
+    expect(source).toContain(`{ call: 'plain', id: 'call_3', raw: '{"b":1', cut: true },`)
+    expect(source).not.toContain('recordedTool')
+  })
+
+  test('a conversation that was too long needs no summary', async () => {
+    const error = { code: 'context_overflow', message: 'too long' } as const
+    const subject = tester(['One.', [{ error }], 'Two.'], {
+      shorten: () => ({ keep: 1, summary: 'Greetings.' }),
+    })
+    const source = await sourceFor(subject, [hello, rest, { send: 'And?', mode: 'queue' }, rest])
+    expect(source).toContain('    // What had been said before was summed up')
+    expect(source).toContain('shorten: false')
+  })
+
+  test('an answer that had to be corrected is corrected', async () => {
+    const model = scriptedModel(['{"n":"one"}', '{"n":1}'])
+    const subject = agent({ name: 'counter', model, output: z.object({ n: z.number() }) })
+    const source = await sourceFor(subject as never, [hello, rest])
+    expect(source).toContain('Give the whole answer again, corrected.')
+    expect(source).toContain(`expect(result.text).toBe('{"n":1}')`)
+  })
+
+  test('what a lost process had told is left out', async () => {
+    const rounds = [[{ text: 'Half' }, { hang: true as const }], 'Whole.']
+    const source = await sourceFor(tester(rounds), [hello, { seen: 'text' }, { reopen: true }, rest])
+    expect(source).toContain(
+      "[\n    // A process was lost while it told this, and another one told it again.\n    'Whole.',\n  ]",
+    )
+  })
+
+  test('a run that is still going on is cancelled where it stands', async () => {
+    const source = await sourceFor(tester([[{ text: 'So far' }, { hang: true }]]), [hello, { seen: 'text' }])
+    expect(source).toContain("run.cancel('it was still going on when this was written')")
+  })
+})
+
+describe('a sub-agent', () => {
+  function boss() {
+    const pay = tool({ name: 'pay', description: 'p', input: z.object({}), approve: true, run: () => 'paid' })
+    const clerk = agent({
+      name: 'clerk',
+      model: scriptedModel(script.tool('pay', {}, 'I have paid.')),
+      tools: [pay],
+    })
+    const model = scriptedModel(script.tool('clerk', { prompt: 'Pay.' }, 'It is paid.'))
+    return agent({ name: 'boss', model, tools: [clerk.asTool({ description: 'c' })] })
+  }
+
+  test('is played by what it answered', async () => {
+    const source = await sourceFor(boss(), [hello, rest, { decide: true }, rest])
+    expect(source).toContain("recordedTool('clerk', [{ input: { prompt: 'Pay.' }, output: 'I have paid.' }])")
+    expect(source).not.toContain('resume')
+  })
+
+  test('that still waits for a person makes the run wait', async () => {
+    const source = await sourceFor(boss(), [hello, rest])
+    expect(source).toContain("recordedTool('clerk', [{ input: { prompt: 'Pay.' }, asks: true }])")
+    expect(source).toContain("expect(result.outcome).toBe('suspended')")
+  })
+})
+
+describe('of what was said', () => {
+  function told(...events: Entry['event'][]): Entry[] {
+    const input = { type: 'input', message: { role: 'user', content: 'Hello' }, mode: 'queue' } as const
+    const start = { type: 'run-start', version: 1, runId: 'r', agent: 'a', input: [], heard: [1] } as const
+    return [input, start, ...events].map((event, index) => ({ seq: index + 1, at: 0, event }))
+  }
+  const usage = {
+    inputTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  }
+
+  test('nothing goes along that only the provider can read', async () => {
+    const opaque = { provider: 'p', data: 'c2VjcmV0' }
+    const source = testScript(
+      told(
+        { type: 'round-start', round: 1, model: 'm' },
+        { type: 'reasoning', text: 'Hm.' },
+        { type: 'part-end', part: 'reasoning', opaque },
+        { type: 'provider-tool', callId: 'p1', name: 'search', input: { q: 'x' } },
+        { type: 'provider-tool', callId: 'p1', name: 'search', output: [1], opaque },
+        { type: 'text', text: 'Found.' },
+        { type: 'part-end', part: 'text', opaque },
+        { type: 'round-end', round: 1, model: 'm', finish: 'stop' },
+        { type: 'run-end', outcome: 'completed', usage },
+      ),
+    )
+    await play(source)
+    expect(source).toContain("{ providerTool: 'search', input: { q: 'x' }, output: [1] },")
+    expect(source).not.toContain('c2VjcmV0')
+  })
+
+  test('images and several parts are kept', async () => {
+    const source = await sourceFor(tester([[{ call: 'picture' }], 'See.']), [hello, rest])
+    expect(source).toContain("import { agent, toolContent } from 'millrace'")
+    expect(source).toContain(`toolContent([
+        { type: 'text', text: 'a picture' },
+        { type: 'json', value: 'text' },
+      ])`)
+  })
+})

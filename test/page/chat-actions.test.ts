@@ -1,0 +1,292 @@
+import { agent, tool } from 'millrace'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { chatOf, sent } from './chat.test-kit.ts'
+import { openDesk } from './desk.ts'
+import { describePage, screenshot } from './page.test-kit.ts'
+
+/** A desk whose refunds ask first; what was paid is remembered. */
+async function refundDesk() {
+  const paid: unknown[] = []
+  const refund = tool({
+    name: 'refund_order',
+    description: 'r',
+    input: z.object({ id: z.string(), amount: z.number() }),
+    approve: ({ id }) => `Refund ${id}?`,
+    run: (input) => {
+      paid.push(input)
+      return 'refunded'
+    },
+  })
+  const desk = await openDesk({
+    script: [[{ call: 'refund_order', input: { id: 'ORD-42', amount: 100 } }], 'So be it.'],
+    agents: (model) => ({ helper: agent({ model, tools: [refund] }) }),
+  })
+  return { ...desk, paid }
+}
+
+/** A desk with a tool that runs until it is let go, and an answer after it. */
+async function waitingDesk(...answers: string[]) {
+  const gate = Promise.withResolvers<string>()
+  const slow = tool({ name: 'slow', description: 's', input: z.object({}), run: () => gate.promise })
+  const desk = await openDesk({
+    script: [[{ call: 'slow' }], ...answers],
+    agents: (model) => ({ helper: agent({ model, tools: [slow] }) }),
+  })
+  return { ...desk, letGo: () => gate.resolve('done') }
+}
+
+/** A network that can keep back what the server tells this page, and nothing else. */
+async function holdNews(page: Page) {
+  let kept: (() => void)[] | undefined
+  await page.routeWebSocket(/\/socket/, (socket) => {
+    socket.connectToServer().onMessage((message) => {
+      if (kept) kept.push(() => socket.send(message))
+      else socket.send(message)
+    })
+  })
+  await page.reload()
+  return {
+    hold() {
+      kept = []
+    },
+    release() {
+      for (const tell of kept ?? []) tell()
+      kept = undefined
+    },
+  }
+}
+
+describePage('a call that waits for a person', (visit) => {
+  test('runs with the input that was changed', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    const card = chat.card('refund_order')
+    await card.getByText('Refund ORD-42?').waitFor()
+    await card.getByText('Waiting for you').waitFor()
+    await screenshot(page, 'chat-approval')
+    await card.getByRole('textbox', { name: /^Input/ }).fill('{ "id": "ORD-42", "amount": 40 }')
+    await chat.button('Allow as changed').click()
+    await chat.ends(1)
+    expect(desk.paid).toEqual([{ id: 'ORD-42', amount: 40 }])
+    await card.getByText('Allowed as changed').waitFor()
+    await card.getByText('{"id":"ORD-42","amount":40}').waitFor()
+  })
+
+  test('is only allowed with an object, and Escape gives the original back', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    const input = page.getByRole('textbox', { name: /^Input/ })
+    await input.fill('[1]')
+    expect(await chat.button('Allow as changed').isDisabled()).toBe(true)
+    expect(await input.getAttribute('aria-invalid')).toBe('true')
+    const described = await input.getAttribute('aria-describedby')
+    expect(await page.locator(`[id="${described}"]`).textContent()).toContain('an object')
+    await input.press('Escape')
+    expect(JSON.parse(await input.inputValue())).toEqual({ id: 'ORD-42', amount: 100 })
+    await chat.button('Allow').click()
+    await chat.ends(1)
+    const decisions = (await desk.app.thread(chat.threadId()).read()).flatMap(({ event }) =>
+      event.type === 'approval' ? [event] : [],
+    )
+    expect(decisions).toEqual([{ type: 'approval', callId: expect.any(String), approved: true }])
+  })
+
+  test('is told why it was denied', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    await page.getByRole('textbox', { name: /^Reason/ }).fill('Too late by a year')
+    await chat.button('Deny').click()
+    await chat.ends(1)
+    expect(desk.paid).toEqual([])
+    expect(sent(desk.provider, 2)).toContain('Too late by a year')
+    await chat.card('refund_order').getByText('Denied: Too late by a year').waitFor()
+    await chat
+      .card('refund_order')
+      .getByText(/^Declined/)
+      .waitFor()
+  })
+
+  test('keeps the focus near when it is decided', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    await chat.button('Allow').press('Enter')
+    await chat.ends(1)
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Tool refund_order')
+  })
+
+  test('shows what was decided elsewhere', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    await chat.button('Allow').waitFor()
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await chatOf(other).button('Deny').click()
+    await chat.card('refund_order').getByText('Denied', { exact: true }).waitFor()
+    expect(await chat.button('Allow').count()).toBe(0)
+  })
+
+  test('says so when it was decided otherwise in another tab and the news has not come yet', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url, { tolerates: [/409/] })
+    const news = await holdNews(page)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    await chat.button('Allow').waitFor()
+    news.hold()
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await chatOf(other).button('Deny').click()
+    await chatOf(other).ends(1)
+    await chat.button('Allow').click()
+    const card = chat.card('refund_order')
+    await card
+      .getByRole('alert')
+      .getByText(/declined already|any more/)
+      .waitFor()
+    expect(desk.paid).toEqual([])
+    news.release()
+    await card.getByText('Denied', { exact: true }).waitFor()
+  })
+})
+
+describePage('while a run goes on', (visit) => {
+  test('it is stopped by a button, and by keys', async () => {
+    const hang = [{ text: 'Hm' }, { hang: true } as const]
+    const desk = await openDesk({ script: [hang, hang, hang] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    const stops = [
+      () => chat.button('Stop').click(),
+      () => page.keyboard.press('Control+.'),
+      async () => {
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Escape')
+      },
+    ]
+    for (const [index, stop] of stops.entries()) {
+      await chat.say('Go on')
+      await chat.button('Stop').waitFor()
+      await stop()
+      await chat.ends(index + 1)
+    }
+    expect(await chat.rows('end').allInnerTexts()).toHaveLength(3)
+    expect(await chat.button('Stop').count()).toBe(0)
+  })
+
+  test('what is said steers it: its next round hears it', async () => {
+    const desk = await waitingDesk('In French, then.')
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Tell me')
+    await chat
+      .card('slow')
+      .getByText(/Running/)
+      .waitFor()
+    await chat.say('In French')
+    await chat.rows('said').getByText('the run hears it before its next round').waitFor()
+    desk.letGo()
+    await chat.ends(1)
+    expect(sent(desk.provider, 2)).toContain('In French')
+    await chat.rows('said').getByText('Heard while it ran').waitFor()
+    expect(await chat.rows('end').count()).toBe(1)
+  })
+
+  test('what is queued is answered after it, by a run of its own', async () => {
+    const desk = await waitingDesk('First.', 'Second.')
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('One')
+    await chat
+      .card('slow')
+      .getByText(/Running/)
+      .waitFor()
+    await page.getByRole('combobox', { name: /How the message is meant/ }).selectOption('queue')
+    await chat.say('Two')
+    await chat.rows('said').getByText('Queue: answered after this run').waitFor()
+    desk.letGo()
+    await chat.ends(2)
+    expect(sent(desk.provider, 2)).not.toContain('Two')
+    expect(sent(desk.provider, 3)).toContain('Two')
+  })
+
+  test('what interrupts it is answered instead', async () => {
+    const desk = await waitingDesk('Something else.')
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('One')
+    await chat
+      .card('slow')
+      .getByText(/Running/)
+      .waitFor()
+    await page.getByRole('combobox', { name: /How the message is meant/ }).selectOption('interrupt')
+    await chat.say('Two')
+    await chat.rows('text').getByText('Something else.').waitFor()
+    await chat.ends(2)
+    expect(await chat.rows('end').first().textContent()).toMatch(/^Stopped after .*interrupted/)
+  })
+})
+
+describePage('a conversation that takes another turn', (visit) => {
+  test('is answered anew in a thread of its own, and the old one stays', async () => {
+    const desk = await openDesk({ script: ['Bad answer.', 'Better answer.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Well?')
+    await chat.rows('text').getByText('Bad answer.').waitFor()
+    await chat.ends(1)
+    const first = chat.threadId()
+    await chat.button('Retry').click()
+    await chat.rows('text').getByText('Better answer.').waitFor()
+    expect(await chat.rows('text').getByText('Bad answer.').count()).toBe(0)
+    expect(chat.threadId()).not.toBe(first)
+    expect((await desk.app.thread(first).state()).messages).toHaveLength(2)
+  })
+
+  test('goes on from an answer in a thread of its own', async () => {
+    const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('First')
+    await chat.ends(1)
+    await chat.say('Second')
+    await chat.ends(2)
+    const first = chat.threadId()
+    await chat.rows('end').first().getByRole('button', { name: 'Fork' }).click()
+    await expect.poll(chat.threadId).not.toBe(first)
+    await chat.say('Other second')
+    await chat.rows('text').getByText('Another two.').waitFor()
+    expect(await chat.rows('said').allInnerTexts()).toEqual([
+      expect.stringContaining('First'),
+      expect.stringContaining('Other second'),
+    ])
+  })
+
+  test('takes a message up again, to be changed, in a thread that ends before it', async () => {
+    const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('First')
+    await chat.ends(1)
+    await chat.say('Second')
+    await chat.ends(2)
+    const first = chat.threadId()
+    await chat.rows('said').nth(1).getByRole('button', { name: 'Edit in a new thread' }).click()
+    await expect.poll(() => chat.message.inputValue()).toBe('Second')
+    expect(chat.threadId()).not.toBe(first)
+    await chat.ends(1)
+    expect(await chat.rows('said').count()).toBe(1)
+    await chat.say('Second, but better')
+    await chat.rows('text').getByText('Another two.').waitFor()
+  })
+})

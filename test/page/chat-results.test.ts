@@ -1,0 +1,67 @@
+import { agent, type ToolResultPart, tool, toolContent } from 'millrace'
+import { type ScriptStep, scriptedModel } from 'millrace/testing'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { chatOf, png } from './chat.test-kit.ts'
+import { openDesk } from './desk.ts'
+import { describePage } from './page.test-kit.ts'
+
+describePage('what comes of a call', (visit) => {
+  test('is shown if it is an image, and only said to be there if it could be a document', async () => {
+    const parts: ToolResultPart[] = [
+      { type: 'text', text: 'Two pictures.' },
+      { type: 'image', data: png(6, 3).toString('base64'), mediaType: 'image/png' },
+      { type: 'image', data: btoa('<svg onload="alert(1)"/>'), mediaType: 'image/svg+xml' },
+      { type: 'image', url: 'https://example.com/cat.png' },
+    ]
+    const paint = tool({
+      name: 'paint',
+      description: 'p',
+      input: z.object({}),
+      run: () => toolContent(parts),
+    })
+    const desk = await openDesk({
+      script: ['-'],
+      agents: () => ({
+        helper: agent({ model: scriptedModel([[{ call: 'paint' }], 'There.']), tools: [paint] }),
+      }),
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Go')
+    await chat.ends(1)
+    const card = chat.card('paint')
+    await card.getByText('Two pictures.').waitFor()
+    const shown = card.getByRole('img')
+    expect(await shown.count()).toBe(1)
+    await expect
+      .poll(() => shown.evaluate((img: HTMLImageElement) => [img.naturalWidth, img.naturalHeight]))
+      .toEqual([6, 3])
+    await card.getByText('image/svg+xml').waitFor()
+    expect(await card.getByRole('link').getAttribute('href')).toBe('https://example.com/cat.png')
+  })
+
+  test('of a tool that the provider runs has a card too', async () => {
+    const round: ScriptStep[] = [
+      { providerTool: 'web_search', input: { query: 'mill race' }, output: { hits: 3 } },
+      { providerTool: 'fetch_page', input: {}, output: 'no such page', isError: true },
+      { text: 'A channel of water.' },
+    ]
+    const desk = await openDesk({
+      script: ['-'],
+      agents: () => ({ helper: agent({ model: scriptedModel([round]) }) }),
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('What is a mill race?')
+    await chat.ends(1)
+    const search = chat.card('web_search')
+    await search.getByText('by the provider').waitFor()
+    await search.getByText(/^Done/).waitFor()
+    await search.getByText('{"query":"mill race"}').waitFor()
+    await search.getByText('{"hits":3}').waitFor()
+    await chat
+      .card('fetch_page')
+      .getByText(/^Failed/)
+      .waitFor()
+    await chat.card('fetch_page').getByText('no such page').waitFor()
+  })
+})

@@ -1,0 +1,56 @@
+import { crc32, deflateSync } from 'node:zlib'
+import type { ProviderSimulator } from 'millrace/testing'
+import type { Locator, Page } from 'playwright-core'
+
+/** What a person does at the page, and what they look at. */
+export function chatOf(page: Page) {
+  const message = page.getByRole('textbox', { name: 'Message' })
+  const conversation = page.locator('.chat-conversation')
+  return {
+    message,
+    conversation,
+    async say(text: string) {
+      await message.fill(text)
+      await message.press('Enter')
+    },
+    rows: (kind: 'said' | 'text' | 'reasoning' | 'call' | 'notice' | 'end'): Locator =>
+      conversation.locator(`.chat-row[data-kind="${kind}"]`),
+    card: (name: string): Locator => conversation.getByRole('article', { name: `Tool ${name}` }),
+    button: (name: string): Locator => page.getByRole('button', { name, exact: true }),
+    /** Resolves when so many runs have ended. */
+    ends: (count: number) =>
+      conversation
+        .locator('.chat-row[data-kind="end"]')
+        .nth(count - 1)
+        .waitFor(),
+    /** What is told to those who listen. */
+    told: () => page.locator('[aria-live="polite"]').textContent(),
+    threadId: () => new URL(page.url()).hash.replace('#/threads/', ''),
+  }
+}
+
+/** What the model was sent with its request of this number, as text. */
+export function sent({ requests }: ProviderSimulator, number: number): string {
+  return JSON.stringify(requests[number - 1]?.body ?? null)
+}
+
+/** A real image, of one colour. */
+export function png(width: number, height: number): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([8, 2], 8)
+  const pixels = Buffer.alloc((1 + width * 3) * height, 0x5a)
+  for (let row = 0; row < height; row++) pixels[row * (1 + width * 3)] = 0
+  const chunks = [chunk('IHDR', header), chunk('IDAT', deflateSync(pixels)), chunk('IEND', Buffer.alloc(0))]
+  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), ...chunks])
+}
+
+function chunk(name: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(name, 'latin1'), data])
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(data.length)
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, sum])
+}

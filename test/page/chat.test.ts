@@ -1,0 +1,245 @@
+import { agent, tool } from 'millrace'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { chatOf } from './chat.test-kit.ts'
+import { openDesk } from './desk.ts'
+import { describePage, phone, screenshot } from './page.test-kit.ts'
+
+const anything = z.looseObject({})
+
+describePage('the chat', (visit) => {
+  test('words are shown before the answer is complete, and told to listeners as a whole', async () => {
+    const desk = await openDesk({ script: [[{ text: 'It is ' }, { text: 'on its way' }, { hang: true }]] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Where is it?')
+    await chat.rows('text').getByText('It is on its way').waitFor()
+    await chat.button('Stop').waitFor()
+    expect(await chat.rows('end').count()).toBe(0)
+    expect(await chat.told()).not.toContain('on its way')
+    await chat.button('Stop').click()
+    await chat.ends(1)
+    expect(await chat.rows('end').textContent()).toMatch(/^Stopped after/)
+    await expect.poll(chat.told).toMatch(/It is on its way[\s\S]*Stopped: /)
+  })
+
+  test('what is said on the page of a new thread makes the thread, of the agent that was chosen', async () => {
+    const desk = await openDesk({ script: ['Hello.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await page.getByLabel('Agent').selectOption('returns')
+    await chat.say('Hi')
+    await chat.ends(1)
+    await chat.rows('said').getByText('Hi').waitFor()
+    expect((await desk.app.thread(chat.threadId()).state()).agent).toBe('returns')
+  })
+
+  test('thoughts are folded away, and open when they are asked for', async () => {
+    const desk = await openDesk({
+      script: [[{ reasoning: 'First the order.\nThen the parcel.' }, { text: 'Here.' }]],
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Go')
+    await chat.ends(1)
+    const thought = chat.rows('reasoning')
+    await thought.getByText(/^Thought for/).waitFor()
+    expect(await thought.getByText('First the order.').count()).toBe(0)
+    await thought.getByText(/^Thought for/).click()
+    await thought.getByText('First the order.').waitFor()
+  })
+
+  test('a thought that goes on shows its last line', async () => {
+    const desk = await openDesk({
+      script: [[{ reasoning: 'First the order.\nThen the par' }, { hang: true }]],
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Go')
+    await chat.rows('reasoning').getByText('Then the par').waitFor()
+    expect(await chat.rows('reasoning').textContent()).not.toContain('First')
+  })
+
+  test('the arguments of a call are shown while they are written', async () => {
+    const script = [[{ call: 'lookup_order', raw: '{"id":"ORD', cut: true }, { hang: true } as const]]
+    const desk = await openDesk({ script })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Go')
+    const card = chat.card('lookup_order')
+    await card.getByText('{"id":"ORD', { exact: true }).waitFor()
+    await card.getByText('Writing arguments').waitFor()
+  })
+
+  test('several calls have a card each, with how far they are and what came of them', async () => {
+    const gate = Promise.withResolvers<void>()
+    const tools = [
+      tool({ name: 'quick', description: 'q', input: anything, run: () => ({ found: 7 }) }),
+      tool({
+        name: 'slow',
+        description: 's',
+        input: anything,
+        async *run() {
+          yield 'Hamburg'
+          yield 'Berlin'
+          await gate.promise
+          return 'arrived'
+        },
+      }),
+      tool({
+        name: 'broken',
+        description: 'b',
+        input: anything,
+        run: () => {
+          throw new Error('the warehouse does not answer')
+        },
+      }),
+      tool({ name: 'strict', description: 't', input: z.object({ shelf: z.number() }), run: () => 'never' }),
+    ]
+    const calls = [{ call: 'quick', input: { id: 1 } }, { call: 'slow' }, { call: 'broken' }]
+    const desk = await openDesk({
+      script: [[...calls, { call: 'strict', input: { shelf: 'three' } }], 'All done.'],
+      agents: (model) => ({ helper: agent({ model, tools }) }),
+    })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Go')
+    await chat.card('slow').getByText('Berlin').waitFor()
+    await chat.card('slow').getByText('Progress 2').waitFor()
+    await chat
+      .card('slow')
+      .getByText(/Running/)
+      .waitFor()
+    await chat.card('quick').getByText('{"id":1}').waitFor()
+    await chat.card('quick').getByText('{"found":7}').waitFor()
+    await chat
+      .card('broken')
+      .getByText(/^Failed/)
+      .waitFor()
+    await chat
+      .card('broken')
+      .getByText(/the warehouse does not answer/)
+      .waitFor()
+    await chat.card('strict').getByText('Not run', { exact: true }).waitFor()
+    await chat
+      .card('strict')
+      .getByText(/shelf: .*expected number/)
+      .waitFor()
+    await screenshot(page, 'chat-tools')
+    gate.resolve()
+    await chat.card('slow').getByText('arrived').waitFor()
+    await chat.ends(1)
+    await expect.poll(chat.told).toContain('Tool broken: Failed.')
+  })
+
+  test('a long result is folded, and says how long it is', async () => {
+    const long = Array.from({ length: 2000 }, (_, index) => `line ${index}`).join('\n')
+    const tools = [tool({ name: 'read', description: 'r', input: anything, run: () => long })]
+    const desk = await openDesk({
+      script: [[{ call: 'read' }], 'Read.'],
+      agents: (model) => ({ helper: agent({ model, tools }) }),
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Go')
+    await chat.ends(1)
+    const card = chat.card('read')
+    expect(await card.textContent()).not.toContain('line 1999')
+    await card.getByRole('button', { name: 'Show all, 19 KB' }).click()
+    await card.getByText('line 1999').waitFor()
+  })
+
+  test('what a sub-agent does is shown inside its call, and what it asks is asked there', async () => {
+    const desk = await openDesk({
+      script: [
+        [{ call: 'clerk', input: { prompt: 'Pay the bill.' } }],
+        [{ text: 'I pay it now. ' }, { call: 'pay', input: { amount: 5 } }],
+        'I have paid.',
+        'It is paid.',
+      ],
+      agents: (model) => {
+        const input = z.object({ amount: z.number() })
+        const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
+        const clerk = agent({ name: 'clerk', model, tools: [pay] })
+        return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
+      },
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Settle this.')
+    await chat.card('clerk').getByText('Allow pay?').waitFor()
+    await chat.button('Allow').click()
+    await chat.ends(1)
+    const inside = chat.card('clerk').locator('.chat-inner')
+    await inside.getByText('I have paid.').waitFor()
+    expect(await inside.getByText('I pay it now.').count()).toBe(1)
+    expect(await inside.getByRole('button', { name: /Retry|Fork|Details|Allow/ }).count()).toBe(0)
+  })
+
+  test('whoever has scrolled up stays there, and jumps to the latest by a button', async () => {
+    const desk = await openDesk({ script: ['A line.\n\n'.repeat(80), 'The latest.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Go')
+    await chat.ends(1)
+    expect(await chat.button('Jump to the latest').count()).toBe(0)
+    const list = page.getByRole('group', { name: 'Conversation' })
+    await list.hover()
+    await page.mouse.wheel(0, -4000)
+    await chat.button('Jump to the latest').waitFor()
+    await chat.say('More')
+    await expect.poll(chat.told).toContain('The latest.')
+    expect(await list.evaluate((box) => box.scrollTop)).toBe(0)
+    await chat.button('Jump to the latest').click()
+    await chat.rows('text').getByText('The latest.').waitFor()
+    await expect.poll(() => chat.button('Jump to the latest').count()).toBe(0)
+  })
+
+  test('what was there when the thread was opened is not told again', async () => {
+    const desk = await openDesk({ script: ['The first answer.', 'The second answer.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('One')
+    await expect.poll(chat.told).toContain('The first answer.')
+    await page.reload()
+    await chat.rows('text').getByText('The first answer.').waitFor()
+    await chat.say('Two')
+    await expect.poll(chat.told).toContain('The second answer.')
+    expect(await chat.told()).not.toContain('The first answer.')
+  })
+
+  test('a connection that was lost is told, and that it is back', async () => {
+    const desk = await openDesk({ script: ['Hello.', 'Hello again.'] })
+    const page = await visit(desk.url, { tolerates: [/ERR_INTERNET_DISCONNECTED|WebSocket connection to/] })
+    const chat = chatOf(page)
+    await chat.say('Hi')
+    await chat.ends(1)
+    await page.context().setOffline(true)
+    await page.getByText('Connection lost. It comes back by itself.').waitFor()
+    await page.context().setOffline(false)
+    await page.getByText('The connection is back.').waitFor()
+    expect(await page.getByText('Connection lost').count()).toBe(0)
+    await chat.say('Still there?')
+    await chat.rows('text').getByText('Hello again.').waitFor()
+  })
+
+  test('on a phone nothing is wider than the screen', async () => {
+    const wide = 'x'.repeat(400)
+    const desk = await openDesk({
+      script: [[{ text: `${wide} and \`${wide}\`` }, { call: 'lookup_order', input: { id: wide } }], wide],
+    })
+    const page = await visit(desk.url, { viewport: phone })
+    const chat = chatOf(page)
+    await chat.say(wide)
+    await chat.ends(1)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(phone.width)
+    await screenshot(page, 'chat-phone')
+  })
+
+  test('on a phone all that can be done about a run is in sight', async () => {
+    const desk = await openDesk({ script: [[{ text: 'Hm' }, { hang: true }]] })
+    const page = await visit(desk.url, { viewport: phone })
+    const chat = chatOf(page)
+    await chat.say('Go')
+    await chat.button('Stop').waitFor()
+    for (const name of ['Stop', 'Send']) {
+      const { x, width } = (await chat.button(name).boundingBox()) ?? { x: 0, width: phone.width }
+      expect(x + width).toBeLessThan(phone.width)
+    }
+  })
+})

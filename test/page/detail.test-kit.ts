@@ -1,0 +1,88 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { client } from 'millrace/client'
+import type { Locator, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+/** Only turns a hang into a failure. */
+export const patience = { timeout: 60_000 }
+
+/** Says something in a new thread and waits until it has been dealt with. Gives the thread's address on the page. */
+export async function askedThread(url: string, text: string): Promise<string> {
+  const thread = await client(url).create()
+  const seq = await thread.send(text)
+  for await (const _ of thread.follow({ until: seq })) {
+    // Until it is answered, or waits for a person.
+  }
+  return `${url}/#/threads/${thread.id}`
+}
+
+/** Looks closer at the first call of a tool in the latest run. */
+export async function openCall(page: Page, name: string): Promise<Locator> {
+  const detail = await openLatestRun(page)
+  const uses = detail.getByRole('region', { name: 'Tools called' }).getByRole('listitem')
+  await uses.filter({ hasText: name }).first().getByRole('button').first().click()
+  return detail
+}
+
+/** Looks at the round of a call, and from there at anything above it. */
+export async function openRound(page: Page, call: string): Promise<Locator> {
+  const detail = await openCall(page, call)
+  await detail
+    .getByRole('navigation')
+    .getByRole('button', { name: /^Round/ })
+    .click()
+  return detail
+}
+
+/** Looks at what has happened last, from anywhere. */
+export async function openLatestRun(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: 'Inspect' }).click()
+  await page.getByRole('tab', { name: 'Detail' }).click()
+  const detail = detailOf(page)
+  await detail.getByRole('button', { name: 'the latest run' }).click()
+  return detail
+}
+
+function detailOf(page: Page): Locator {
+  return page.getByRole('tabpanel', { name: 'Detail' })
+}
+
+/** What stands beside a label in the list of facts. */
+export function fact(detail: Locator, label: string): Promise<string | null> {
+  return detail
+    .locator('dl.detail-facts > div', { has: detail.page().getByText(label, { exact: true }) })
+    .locator('dd')
+    .first()
+    .textContent()
+}
+
+/** What a button puts on the clipboard. */
+export async function copied(button: Locator): Promise<string> {
+  const page = button.page()
+  const before = `nothing yet ${Math.random()}`
+  await page.evaluate((text) => navigator.clipboard.writeText(text), before)
+  await button.click()
+  const read = () => page.evaluate(() => navigator.clipboard.readText())
+  await expect.poll(read, patience).not.toBe(before)
+  return read()
+}
+
+export interface FixedProvider {
+  readonly baseURL: string
+  readonly bodies: Buffer[]
+}
+
+/** A provider that says the same bytes to everybody, and keeps what it was sent byte for byte. */
+export async function fixedProvider(answer: string): Promise<FixedProvider> {
+  const bodies: Buffer[] = []
+  const server = createServer(async (request, response) => {
+    bodies.push(await buffer(request))
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req_7' })
+    response.end(answer)
+  })
+  onTestFinished(() => void server.close().closeAllConnections())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, bodies }
+}

@@ -1,0 +1,299 @@
+import { agent, tool } from 'millrace'
+import { client } from 'millrace/client'
+import { openaiChat } from 'millrace/openai'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { openDesk } from './desk.ts'
+import {
+  askedThread,
+  copied,
+  fact,
+  fixedProvider,
+  openCall,
+  openLatestRun,
+  openRound,
+} from './detail.test-kit.ts'
+import { describePage, screenshot } from './page.test-kit.ts'
+
+const clipboard = { permissions: ['clipboard-read', 'clipboard-write'] }
+const usage = { inputTokens: 1200, outputTokens: 80, reasoningTokens: 12, cacheReadTokens: 900 }
+
+describePage('the detail of a round', (visit) => {
+  test('shows the exact bytes that were sent and came back, and the key nowhere', async () => {
+    const key = 'sk-the-key-of-this-test-0123456789'
+    const answer = [
+      `: who asked with ${key}\n\n`,
+      'data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Größe \\u00fc 🦀"},"finish_reason":null}]}\n\n',
+      'data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\n\r\n',
+      'data: [DONE]\n\n',
+    ].join('')
+    const provider = await fixedProvider(answer)
+    const model = openaiChat('fixed-1', { baseURL: provider.baseURL, apiKey: key })
+    const system = 'You say "Grüße" \u2028 and 🦀.'
+    const { url } = await openDesk({ script: [], agents: () => ({ support: agent({ model, system }) }) })
+    const address = await askedThread(url, 'Hello?')
+    const page = await visit(url, clipboard)
+    const seen: Promise<string>[] = []
+    page.on('response', (response) => seen.push(response.text().catch(() => '')))
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => seen.push(Promise.resolve(String(payload)))),
+    )
+    await page.goto(address)
+    await page.getByText('Größe').first().waitFor()
+    const detail = await openLatestRun(page)
+    await detail.getByRole('button', { name: 'Round 1' }).click()
+    const sent = await copied(detail.getByRole('button', { name: /^Copy: Request body/ }))
+    expect(Buffer.from(sent)).toEqual(provider.bodies[0])
+    const came = await copied(detail.getByRole('button', { name: /^Copy: Answer/ }))
+    expect(came).toBe(answer.replace(key, '[key]'))
+    const curl = await copied(detail.getByRole('button', { name: 'Copy as curl' }))
+    expect(curl).toContain(`'authorization: Bearer '"$API_KEY"''`)
+
+    const frames = detail.getByRole('group', { name: 'Frames' }).locator('summary', { hasText: /DONE|Größe/ })
+    expect(await frames.count()).toBe(2)
+    await frames.first().click()
+    await detail.getByText('content: "Größe ü 🦀"', { exact: true }).waitFor()
+    for (const name of ['Headers of the request', 'Headers of the answer'])
+      await detail.getByText(name).click()
+    await detail.getByText('x-request-id: "req_7"', { exact: true }).waitFor()
+    for (const name of [/^Request body/, /^Answer/])
+      await detail.getByRole('group', { name }).getByRole('button', { name: 'Raw' }).click()
+    expect(await page.content()).not.toContain(key)
+    for (const text of await Promise.all(seen)) expect(text).not.toContain(key)
+    expect(seen.length).toBeGreaterThan(3)
+  })
+
+  test('tells which tools were offered and which were called, what did not fit its schema, and what it cost', async () => {
+    const { url } = await openDesk({
+      script: [
+        [
+          { text: 'Let me look.' },
+          { call: 'lookup_order', input: { id: 'ORD-42' } },
+          { call: 'lookup_order', input: { number: 42 } },
+          { call: 'read_minds', input: {} },
+          { usage },
+        ],
+        [{ text: 'There it is.' }, { usage: { inputTokens: 1300, outputTokens: 20, cacheReadTokens: 1000 } }],
+      ],
+    })
+    const page = await visit(url)
+    await page.goto(await askedThread(url, 'Where is ORD-42?'))
+    const detail = await openRound(page, 'lookup_order')
+
+    const offered = detail.getByRole('region', { name: 'Tools offered and called' })
+    await offered.getByText('not called').first().waitFor()
+    const tools = (await offered.getByRole('listitem').allInnerTexts()).map((use) => use.replace(/\s+/g, ' '))
+    expect(tools.filter((line) => /not called/.test(line)).map((line) => line.split(' ')[0])).toEqual(
+      expect.arrayContaining(['list_orders', 'refund_order', 'track_parcel']),
+    )
+    expect(tools.find((line) => line.startsWith('lookup_order'))).toMatch(
+      /called 2 ×.* 1 failed: Done.*Not run/,
+    )
+    expect(tools.find((line) => line.startsWith('read_minds'))).toMatch(/had not been offered/)
+
+    const errors = await detail
+      .getByRole('region', { name: 'Schema errors' })
+      .getByRole('listitem')
+      .allInnerTexts()
+    expect(errors).toHaveLength(2)
+    expect(errors[0]).toMatch(/lookup_order.*schema/)
+    expect(errors[1]).toMatch(/read_minds.*no tool/)
+
+    expect(await fact(detail, 'Input tokens')).toBe('1,200')
+    expect(await fact(detail, 'Reasoning tokens')).toBe('12')
+    expect(await fact(detail, 'Read from cache')).toBe('900')
+    expect(await fact(detail, 'Cache hits')).toBe('75 %')
+    expect(await fact(detail, 'Speed')).toMatch(/tokens\/s$/)
+    expect(await fact(detail, 'First token')).toMatch(/^after \d/)
+    await screenshot(page, 'detail-round')
+
+    await detail.getByRole('button', { name: 'Run of support' }).click()
+    await detail.getByRole('heading', { name: 'Run of support' }).waitFor()
+    expect(await fact(detail, 'Input tokens')).toBe('2,500')
+    expect(await fact(detail, 'Cache hits')).toBe('76 %')
+    expect(await fact(detail, 'Outcome')).toBe('Done')
+    const uses = detail.getByRole('region', { name: 'Tools called' })
+    await uses.getByText(/^lookup_order called 2 ×, .* in all, 1 failed:$/).waitFor()
+    await uses.getByText(/^read_minds called 1 ×, .* in all, 1 failed:$/).waitFor()
+  })
+
+  test('has each attempt of a request that was sent again', async () => {
+    const { url } = await openDesk({
+      script: [[{ call: 'list_orders', input: {} }], 'Three orders.'],
+      provider: { faults: [{ kind: 'status', status: 503, retryAfter: { seconds: 0 }, request: 0 }] },
+    })
+    const page = await visit(url)
+    await page.goto(await askedThread(url, 'What have I ordered?'))
+    const detail = await openRound(page, 'list_orders')
+    await detail.getByRole('article', { name: 'Attempt 2' }).getByText('200').waitFor()
+    const first = detail.getByRole('article', { name: 'Attempt 1' })
+    expect(await first.textContent()).toMatch(/503/)
+    expect(await first.textContent()).toMatch(/overloaded/)
+    expect(await detail.getByRole('region', { name: 'Sent again' }).textContent()).toMatch(
+      /Attempt 2.*overloaded/,
+    )
+  })
+
+  test('tells what becomes of its calls after the model has ended', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const wait = tool({ name: 'wait', description: 'Waits', input: z.object({}), run: () => promise })
+    const { url } = await openDesk({
+      script: [[{ call: 'wait', input: {} }], 'Waited.'],
+      agents: (model) => ({ support: agent({ model, tools: [wait] }) }),
+    })
+    const page = await visit(url)
+    const thread = await client(url).create()
+    await thread.send('Well?')
+    await page.goto(`${url}/#/threads/${thread.id}`)
+    const detail = await openLatestRun(page)
+    await detail.getByRole('button', { name: 'Round 1' }).click()
+    await detail.getByRole('button', { name: 'Running' }).waitFor()
+    resolve('long enough')
+    await detail.getByRole('button', { name: /^Done/ }).waitFor()
+  })
+
+  test('says how to have requests recorded where they are not', async () => {
+    const { url } = await openDesk({
+      script: [[{ call: 'list_orders', input: {} }], 'Three.'],
+      app: { exchanges: false },
+    })
+    const page = await visit(url, { tolerates: [/404/] })
+    await page.goto(await askedThread(url, 'What have I ordered?'))
+    const detail = await openRound(page, 'list_orders')
+    await detail.getByRole('region', { name: 'Requests' }).getByText('exchanges').waitFor()
+    await detail.getByRole('region', { name: 'Tools called' }).getByText('list_orders').waitFor()
+  })
+
+  test('keeps requests from those who may not inspect', async () => {
+    const { url } = await openDesk({
+      script: [[{ call: 'list_orders', input: {} }], 'Three.'],
+      app: { auth: () => ({ user: 'ada' }), exchanges: true },
+    })
+    const page = await visit(url, { tolerates: [/403/] })
+    await page.goto(await askedThread(url, 'What have I ordered?'))
+    const detail = await openRound(page, 'list_orders')
+    await detail.getByText('only for those who may inspect').waitFor()
+    expect(await detail.getByRole('article').count()).toBe(0)
+  })
+
+  test('is fetched again when the answer has come, and before when that is asked for', async () => {
+    const { url } = await openDesk({ script: [[{ text: 'Slowly' }, { hang: true }]] })
+    const page = await visit(url)
+    const thread = await client(url).create()
+    await thread.send('Well?')
+    await page.goto(`${url}/#/threads/${thread.id}`)
+    await page.getByText('Slowly').first().waitFor()
+    const detail = await openLatestRun(page)
+    await detail.getByRole('button', { name: 'Round 1' }).click()
+    await detail.getByRole('button', { name: 'Refresh' }).click()
+    await detail.getByRole('article').getByText('goes on').waitFor()
+    await thread.stop()
+    await detail.getByText(/took \d/).waitFor()
+    expect(await detail.getByRole('button', { name: 'Refresh' }).count()).toBe(0)
+  })
+})
+
+describePage('the detail of a call', (visit) => {
+  test('has what the model wrote, what a person made of it, and both results', async () => {
+    const refund = tool({
+      name: 'refund',
+      description: 'Pays back',
+      input: z.object({ id: z.string(), cents: z.number() }),
+      approve: true,
+      maxResultChars: 200,
+      run: (input) => ({ ...input, receipt: 'R'.repeat(2000) }),
+    })
+    const { url } = await openDesk({
+      script: [[{ call: 'refund', input: { id: 'ORD-42', cents: 9900 } }], 'Done.'],
+      agents: (model) => ({ support: agent({ model, tools: [refund] }) }),
+    })
+    const thread = await client(url).create()
+    await thread.send('Pay me back')
+    for await (const { event } of thread.follow()) {
+      if (event.type !== 'approval-request') continue
+      await thread.approve(event.callId, {
+        approved: true,
+        reason: 'half of it',
+        input: { id: 'ORD-42', cents: 4950 },
+      })
+      break
+    }
+    const page = await visit(url, clipboard)
+    await page.goto(`${url}/#/threads/${thread.id}`)
+    await page.getByText('Done.', { exact: true }).first().waitFor()
+    const detail = await openCall(page, 'refund')
+    expect(await copied(detail.getByRole('button', { name: 'Copy: As the model wrote them' }))).toBe(
+      '{"id":"ORD-42","cents":9900}',
+    )
+    const changed = await copied(detail.getByRole('button', { name: 'Copy: What it was run with instead' }))
+    expect(JSON.parse(changed)).toEqual({ id: 'ORD-42', cents: 4950 })
+    expect(await detail.getByRole('region', { name: 'Decisions' }).textContent()).toMatch(
+      /Allowed after .*half of it/,
+    )
+    const whole = await copied(detail.getByRole('button', { name: /^Copy: All of it/ }))
+    expect(JSON.parse(whole).receipt).toHaveLength(2000)
+    const shown = await copied(detail.getByRole('button', { name: /^Copy: What the model was shown/ }))
+    expect(shown.length).toBeLessThan(1000)
+    expect(await fact(detail, 'State')).toBe('Done')
+    expect(await fact(detail, 'Ran')).toMatch(/for \d/)
+  })
+
+  test('leads to the run of its sub-agent, with the requests of that', async () => {
+    const { url, provider } = await openDesk({
+      script: [[{ call: 'clerk', input: { prompt: 'Look it up' } }], 'The clerk knows.', 'So it is.'],
+      agents: (model) => {
+        const clerk = agent({ name: 'clerk', model, system: 'You are the clerk.' })
+        return {
+          support: agent({ model, tools: [clerk.asTool({ description: 'Asks the clerk' })] }),
+        }
+      },
+    })
+    const page = await visit(url, clipboard)
+    await page.goto(await askedThread(url, 'Well?'))
+    const detail = await openCall(page, 'clerk')
+    await detail
+      .getByRole('region', { name: 'Sub-agent' })
+      .getByRole('button', { name: 'Run of clerk' })
+      .click()
+    await detail.getByRole('heading', { name: 'Run of clerk' }).waitFor()
+    await detail.getByRole('button', { name: 'Round 1' }).click()
+    const sent = await copied(detail.getByRole('button', { name: /^Copy: Request body/ }))
+    expect(JSON.parse(sent)).toEqual(provider.requests[1]?.body)
+    // It stands in the log of the thread as progress of the call.
+    await detail.getByRole('button', { name: /^Event/ }).click()
+    await page
+      .locator('details[open] > summary', { hasText: /tool-progress.*round-start: round 1/ })
+      .waitFor()
+  })
+
+  test('draws little of a large result, and all of it can be reached by keyboard', async () => {
+    const list = tool({
+      name: 'list',
+      description: 'Lists',
+      input: z.object({}),
+      run: () => ({
+        rows: Array.from({ length: 50_000 }, (_, index) => ({ row: index })),
+        text: 'line\n'.repeat(50_000),
+      }),
+    })
+    const { url } = await openDesk({
+      script: [[{ call: 'list', input: {} }], 'Listed.'],
+      agents: (model) => ({ support: agent({ model, tools: [list] }) }),
+    })
+    const page = await visit(url)
+    await page.goto(await askedThread(url, 'List them'))
+    const detail = await openCall(page, 'list')
+    const line = (text: RegExp) => detail.locator('summary', { hasText: text })
+    const open = (text: RegExp) => line(text).press('Enter')
+    await line(/^rows: .*49,996 more/).waitFor()
+    await open(/^40000 … 49999$/)
+    await open(/^40000 … 40099$/)
+    await open(/^40000: /)
+    await detail.getByText('row: 40000', { exact: true }).waitFor()
+    await open(/^40000 … 40099$/)
+    await detail.getByText('row: 40000', { exact: true }).waitFor({ state: 'detached' })
+    await open(/^text: .*250,000 characters/)
+    await detail.getByRole('group', { name: 'text' }).getByText('line').first().waitFor()
+    expect(await detail.locator('*').count()).toBeLessThan(2500)
+  })
+})

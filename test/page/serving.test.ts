@@ -1,0 +1,91 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Hono } from 'hono'
+import type { ServedApp } from 'millrace/server'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDesk, openDeskProcess } from './desk.ts'
+import { describePage, phone, say, screenshot, seen } from './page.test-kit.ts'
+import { watchContext } from './watch-context.ts'
+
+describePage('the page as it is served', (visit) => {
+  test('loads under its own policy, and asks nobody else for anything', async () => {
+    const { url } = await openDesk({ script: ['It is on its way.'] })
+    const page = await visit(url)
+    await say(page, 'Where is my parcel?')
+    await answered(page)
+    expect(await page.title()).toContain('Millrace')
+    await screenshot(page, 'first-answer')
+  })
+
+  test('loads on a phone', async () => {
+    const { url } = await openDesk({ script: ['It is on its way.'] })
+    const page = await visit(url, { viewport: phone, hasTouch: true, isMobile: true })
+    await say(page, 'Where is my parcel?')
+    await answered(page)
+    await screenshot(page, 'first-answer-phone')
+  })
+
+  test('works below a path of somebody else, who passes on requests but no sockets', async () => {
+    const { app } = await openDesk({ script: ['It is on its way.'] })
+    const page = await visit(`${await mountedAt('/tools/desk', app)}/tools/desk/`, {
+      tolerates: [/WebSocket connection to/],
+    })
+    await say(page, 'Where is my parcel?')
+    await answered(page)
+  })
+
+  test('is served by the process that comes after one that was killed', async () => {
+    const desk = await openDeskProcess({ script: ['It is on its way.'] })
+    const page = await visit(desk.url, { tolerates: [/net::ERR_|WebSocket connection to/] })
+    await desk.kill()
+    await expect(page.reload()).rejects.toThrow('ERR_CONNECTION_REFUSED')
+    await desk.start()
+    await page.goto(desk.url)
+    await say(page, 'Where is my parcel?')
+    await answered(page)
+  })
+})
+
+describePage('what a browser complains of', (visit) => {
+  test.each([
+    ['markup made of text', () => document.body.append(new DOMParser().parseFromString('<b>', 'text/html'))],
+    ['an inline style', () => document.body.setAttribute('style', 'color: red')],
+    ['an inline script', () => document.body.setAttribute('onclick', 'alert()')],
+    ['a request to another origin', () => void fetch('http://127.0.0.1:9/').catch(() => {})],
+    ['a picture of another origin', () => void Object.assign(new Image(), { src: 'http://127.0.0.1:9/' })],
+    ['an error that nobody catches', () => void setTimeout(() => JSON.parse('{'))],
+  ])('%s is noticed', async (_, act) => {
+    const { url } = await openDesk({ script: [] })
+    const page = await visit(url, { tolerates: [/./] })
+    const complaints = watchContext(page.context(), url)
+    await page.evaluate(act).catch(() => {})
+    await expect.poll(() => complaints.length, { timeout: 60_000 }).toBeGreaterThan(0)
+  })
+})
+
+async function answered(page: Page) {
+  await seen(page).getByText('It is on its way.').waitFor()
+}
+
+/** A framework of somebody's own, over Node. */
+async function mountedAt(path: string, app: ServedApp): Promise<string> {
+  const outer = new Hono().mount(path, (request) => app.fetch(request))
+  const server = createServer(async (incoming, response) => {
+    const { method = 'GET', headers, url } = incoming
+    const body = method === 'GET' ? undefined : await text(incoming)
+    const request = new Request(`http://${headers.host}${url}`, {
+      method,
+      headers: headers as Record<string, string>,
+      ...(body && { body }),
+    })
+    const answer = await outer.fetch(request)
+    response.writeHead(answer.status, Object.fromEntries(answer.headers))
+    for await (const chunk of answer.body ?? []) response.write(chunk)
+    response.end()
+  })
+  onTestFinished(() => void server.close().closeAllConnections())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,88 @@
+import type { ScriptStep } from 'millrace/testing'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openDesk, openDeskProcess } from './desk.ts'
+import { describePage, say, screenshot, seen } from './page.test-kit.ts'
+
+const words = Array.from({ length: 40 }, (_, index) => `word${index + 1} `)
+const whole = words.join('').trim()
+
+/** So slow that there is time to do something to it meanwhile. */
+const slow: ScriptStep[] = words.flatMap((text): ScriptStep[] => [{ text }, { pause: 60 }])
+
+const lost =
+  /ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|WebSocket connection to/
+
+/** Each word once and none left out, wherever it was cut. */
+async function expectWhole(page: Page) {
+  await seen(page).getByText('word40').waitFor()
+  expect(await seen(page).getByText('word1 ').first().textContent()).toBe(whole)
+}
+
+describePage('an answer goes on', (visit) => {
+  test('after the page was loaded again in the middle of it', async () => {
+    const { url } = await openDesk({ script: [slow] })
+    const page = await visit(url)
+    await say(page, 'Count')
+    await seen(page).getByText('word5').waitFor()
+    await page.reload()
+    await seen(page).getByText('word7').waitFor()
+    await expectWhole(page)
+  })
+
+  test('in another tab, which shows the same', async () => {
+    const { url } = await openDesk({ script: [slow, 'And that was all.'] })
+    const page = await visit(url)
+    await say(page, 'Count')
+    await seen(page).getByText('word3').waitFor()
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await seen(other).getByText('word6').waitFor()
+    await Promise.all([expectWhole(page), expectWhole(other)])
+    await say(other, 'Is that all?')
+    await seen(page).getByText('And that was all.').waitFor()
+  })
+
+  test('when the network was away for a while, with a quiet notice', async () => {
+    const { url } = await openDesk({ script: [slow] })
+    const page = await visit(url, { tolerates: [lost] })
+    await say(page, 'Count')
+    await seen(page).getByText('word3').waitFor()
+    await page.context().setOffline(true)
+    await page.getByText('Connection lost').waitFor()
+    await screenshot(page, 'away')
+    await page.context().setOffline(false)
+    await expectWhole(page)
+    await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
+  })
+
+  test('when its server was killed and another took over, with a quiet notice', async () => {
+    const desk = await openDeskProcess({ script: [slow, slow] })
+    const page = await visit(desk.url, { tolerates: [lost] })
+    await say(page, 'Count')
+    await seen(page).getByText('word5').waitFor()
+    await desk.kill()
+    await page.getByText('Connection lost').waitFor()
+    await desk.start()
+    await seen(page).getByText('Another has taken over').waitFor()
+    await expectWhole(page)
+    await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
+    await screenshot(page, 'taken-over')
+  })
+
+  test('when its server was killed in the middle of an approval, which can still be given', async () => {
+    const refund: ScriptStep[] = [
+      { text: 'I need your word.' },
+      { call: 'refund_order', input: { id: 'ORD-42' } },
+    ]
+    const desk = await openDeskProcess({ script: [refund, 'It is done.'] })
+    const page = await visit(desk.url, { tolerates: [lost] })
+    await say(page, 'Refund ORD-42')
+    await page.getByRole('button', { name: /^allow/i }).waitFor()
+    await desk.kill()
+    await desk.start()
+    await page.reload()
+    await page.getByRole('button', { name: /^allow/i }).click()
+    await seen(page).getByText('It is done.').waitFor()
+  })
+})

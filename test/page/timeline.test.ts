@@ -1,0 +1,301 @@
+import { memoryStore } from 'millrace'
+import type { Entry } from 'millrace/client'
+import type { ScriptRound, ScriptStep } from 'millrace/testing'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import type { Told } from '../../inspector/timeline/written.test-kit.ts'
+import { entriesOf, tell } from '../../inspector/timeline/written.test-kit.ts'
+import { openDesk } from './desk.ts'
+import { describePage, phone, say, screenshot, type Visit } from './page.test-kit.ts'
+
+const day = 86_400_000
+
+/** Two calls side by side, one of which fails; another that waited two days for a person; an answer that was taken back. */
+const eventful: readonly Told[] = [
+  [0, tell.says('Where is ORD-42? Please pay it back.')],
+  [0, tell.starts({ heard: [1] })],
+  [0, tell.round(1)],
+  [420, tell.thinks('Two things at once.')],
+  [910, tell.text('Let me ')],
+  [1190, tell.text('look.')],
+  [1190, tell.writes('a', 'lookup_order')],
+  [1200, tell.calls('a', 'lookup_order')],
+  [1200, tell.runs('a')],
+  [1400, tell.writes('b', 'track_parcel')],
+  [1500, tell.calls('b', 'track_parcel')],
+  [1500, tell.runs('b')],
+  [1600, tell.writes('c', 'refund_order')],
+  [1700, tell.calls('c', 'refund_order')],
+  [1700, tell.asks('c')],
+  [1710, tell.roundEnds(1, { firstEventMs: 411, ms: 1708 })],
+  [1830, tell.result('a', 630)],
+  [2000, tell.reports('b')],
+  [2500, tell.result('b', 1000, 'failed')],
+  [2510, tell.ends('suspended')],
+  [2 * day, tell.approves('c')],
+  [2 * day, tell.starts({ resumes: 'run_1', runId: 'run_2' })],
+  [2 * day, tell.runs('c')],
+  [2 * day + 600, tell.result('c', 600)],
+  [2 * day + 610, tell.round(2)],
+  [2 * day + 900, tell.text('It is nowh')],
+  [2 * day + 1000, tell.retracts(2)],
+  [2 * day + 1000, tell.retries(2, 2, 100)],
+  [2 * day + 1400, tell.text('It is on ')],
+  [2 * day + 1700, tell.text('its way.')],
+  [2 * day + 1710, tell.roundEnds(2, { firstEventMs: 300, ms: 610 })],
+  [2 * day + 1720, tell.ends()],
+]
+
+describePage('the timeline', (visit) => {
+  test('draws a run with its exact times, each bar with a name that says it all', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful))
+    await page.getByRole('button', { name: 'Round 1, waiting for m, from 0 ms to 411 ms, 411 ms' }).waitFor()
+    for (const name of [
+      'Round 1, thinking, from 411 ms to 420 ms, 9 ms, 19 characters',
+      'lookup_order running, from 1.200 s to 1.830 s, 630 ms',
+      'track_parcel running, from 1.500 s to 2.500 s, 1.000 s, failed, 1 report',
+      /^refund_order waiting for a person, from 1.700 s to 2 d, 1 d 23 h/,
+      /^Round 2, writing, .*taken back: the stream broke/,
+    ])
+      expect(await page.getByRole('button', { name }).count()).toBe(1)
+    await page.locator('.timeline > p').getByText('first token after 411 ms').waitFor()
+    for (const label of ['0 ms', '1 d 23 h idle', 'Went on'])
+      await page.locator('.timeline-band').getByText(label, { exact: true }).waitFor()
+    await screenshot(page, 'timeline')
+  })
+
+  test('shows the times to the millisecond of what is pointed at or focused', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful))
+    const hint = page.locator('.timeline-hint')
+    await bar(page, 'lookup_order running').hover()
+    await hint.getByText('630 ms').waitFor()
+    await hint.getByText('+1.200 s to +1.830 s').waitFor()
+    await page.keyboard.press('Escape')
+    await hint.waitFor({ state: 'detached' })
+    await bar(page, 'track_parcel running').focus()
+    await hint.getByText('1.000 s', { exact: true }).waitFor()
+    await hint.getByText('failed').waitFor()
+  })
+
+  test('is gone through with the arrows, and opens details with Enter or a click', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful))
+    await bar(page, 'Round 1, waiting').focus()
+    expect(await focused(page)).toMatch(/^Round 1, waiting/)
+    const walk = ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowDown', 'Home']
+    const names: string[] = []
+    for (const key of walk) {
+      await page.keyboard.press(key)
+      names.push((await focused(page)).split(', from')[0] as string)
+    }
+    expect(names).toEqual([
+      'Round 1, thinking',
+      'Round 1, writing',
+      'lookup_order arguments',
+      'lookup_order running',
+      'track_parcel arguments',
+      'track_parcel arguments',
+    ])
+    expect(await page.locator('.timeline-bar[tabindex="0"]').count()).toBe(1)
+    await page.keyboard.press('Enter')
+    const detail = page.getByRole('tabpanel', { name: 'Detail' })
+    await detail.getByText('track_parcel').first().waitFor()
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await bar(page, 'refund_order running').click()
+    await detail.getByText('refund_order').first().waitFor()
+  })
+
+  test('comes closer and moves, by keys, buttons, wheel and drag', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful))
+    const running = bar(page, 'lookup_order running')
+    const place = async () => (await running.boundingBox()) ?? { x: -1, width: -1, y: 0, height: 0 }
+    const all = await place()
+    const wider = (factor: number) =>
+      expect.poll(async () => (await place()).width / all.width).toBeCloseTo(factor, 1)
+
+    await bar(page, 'lookup_order running').focus()
+    await page.keyboard.press('+')
+    await wider(2)
+    await page.keyboard.press('-')
+    await wider(1)
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await wider(2)
+    const before = (await place()).x
+    await bar(page, 'lookup_order running').focus()
+    await page.keyboard.press('Shift+ArrowLeft')
+    await expect.poll(async () => (await place()).x).toBeGreaterThan(before + 20)
+    await page.keyboard.press('0')
+    await wider(1)
+
+    await page.mouse.move(all.x + all.width / 2, all.y + 4)
+    await page.keyboard.down('Control')
+    await page.mouse.wheel(0, -100)
+    await page.keyboard.up('Control')
+    await expect.poll(async () => (await place()).width).toBeGreaterThan(all.width * 1.4)
+    const closer = await place()
+    expect(closer.x + closer.width / 2).toBeCloseTo(all.x + all.width / 2, -1)
+    await page.keyboard.down('Shift')
+    await page.mouse.wheel(0, 30)
+    await page.keyboard.up('Shift')
+    await expect.poll(async () => (await place()).x).toBeCloseTo(closer.x - 30, -1)
+    await page.locator('.timeline-ruler').dblclick()
+    await wider(1)
+
+    // From the beginning of the bar to its end, and that is all there is to see.
+    const box = (await page.locator('.timeline-lanes').boundingBox()) ?? all
+    await drag(page, { x: all.x, y: box.y + 70 }, { x: all.x + all.width, y: box.y + 70 })
+    await expect.poll(async () => (await place()).width).toBeGreaterThan((box.width - 104) * 0.9)
+    const { x } = await place()
+    await drag(page, { x: box.x + 200, y: box.y + 8 }, { x: box.x + 260, y: box.y + 8 })
+    await expect.poll(async () => (await place()).x).toBeCloseTo(x + 60, -1)
+  })
+
+  test('says the same as a table', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful))
+    await page.getByText('As a table').click()
+    const row = page.getByRole('row', { name: /lookup_order running/ })
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      'lookup_order',
+      'lookup_order running',
+      '1.200 s',
+      '1.830 s',
+      '630 ms',
+      '',
+    ])
+    await row.getByRole('button').click()
+    await page.getByRole('tabpanel', { name: 'Detail' }).getByText('lookup_order').first().waitFor()
+  })
+
+  test('follows the newest run, unless another was picked', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful), ['One.', 'Two.'])
+    await say(page, 'And now?')
+    await page.locator('.timeline > p').getByText('completed · ').waitFor()
+    await bar(page, 'Round 1, waiting for simulated-1').waitFor()
+    const runs = page.getByRole('combobox', { name: 'Run' })
+    await runs.selectOption({ index: 1 })
+    await bar(page, 'refund_order running').waitFor()
+    await say(page, 'And then?')
+    await page.getByRole('option', { name: /^Run 3.*completed/ }).waitFor({ state: 'attached' })
+    await bar(page, 'refund_order running').waitFor()
+    await runs.selectOption('Newest run')
+    await bar(page, 'Round 1, waiting for simulated-1').waitFor()
+  })
+
+  test('grows while a run goes on, and stands still when it is over', async () => {
+    const slow = Array.from({ length: 40 }, (_, index): ScriptStep[] => [
+      { text: `word${index} ` },
+      { pause: 60 },
+    ])
+    const page = await openTimeline(visit, entriesOf(eventful), [slow.flat()])
+    await say(page, 'Slowly, please')
+    const writing = bar(page, /^Round 1, writing, from .* and going on/)
+    const took = async () =>
+      Number(/going on, ([\d.]+)/.exec((await writing.getAttribute('aria-label')) ?? '')?.[1])
+    await writing.waitFor()
+    await page.locator('.timeline > p').getByText('so far').waitFor()
+    const before = await took()
+    await expect.poll(took).not.toBe(before)
+    await page.locator('.timeline > p').getByText('completed').waitFor()
+    expect(await bar(page, /and going on/).count()).toBe(0)
+  })
+
+  test('draws only so much, however many calls there are', async () => {
+    const page = await openTimeline(visit, entriesOf(crowd()))
+    const count = () => page.locator('.timeline *').count()
+    await page.locator('.timeline > p').getByText('10,000 calls').waitFor()
+    expect(await count()).toBeLessThan(900)
+    await page.locator('.timeline-lanes').evaluate((box) => box.scrollTo(0, box.scrollHeight / 3))
+    await bar(page, /^look_up running/)
+      .first()
+      .waitFor()
+    expect(await count()).toBeLessThan(900)
+    await page.locator('.timeline-lanes').evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await bar(page, /short steps/)
+      .first()
+      .waitFor()
+    expect(await count()).toBeLessThan(900)
+    await page.getByText('As a table').click()
+    await page.getByRole('button', { name: /^[\d,]+ more$/ }).waitFor()
+    expect(await count()).toBeLessThan(2000)
+  })
+
+  test('keeps the focus where it is while everything else is scrolled', async () => {
+    const page = await openTimeline(visit, entriesOf(crowd()))
+    const lanes = page.locator('.timeline-lanes')
+    await bar(page, /^look_up arguments/)
+      .first()
+      .focus()
+    const before = await focused(page)
+    await lanes.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await bar(page, /short steps/)
+      .first()
+      .waitFor()
+    expect(await focused(page)).toBe(before)
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => focused(page)).not.toBe(before)
+    await expect.poll(() => lanes.evaluate((box) => box.scrollTop)).toBeLessThan(1000)
+  })
+
+  test('is no wider than a phone', async () => {
+    const page = await openTimeline(visit, entriesOf(eventful), [], { viewport: phone })
+    await bar(page, 'lookup_order running').waitFor()
+    await page.getByText('As a table').click()
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await page.getByRole('slider').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(phone.width)
+    await screenshot(page, 'timeline-phone')
+  })
+})
+
+/** 5,000 calls at once, each waiting for its turn; and 5,000 one after the other, too thin to be told apart. */
+function crowd(): Told[] {
+  const told: Told[] = [...eventful.slice(0, 3)]
+  const each = Array.from({ length: 5000 }, (_, index) => index)
+  for (const index of each)
+    told.push([100 + index * 2, tell.writes(`c${index}`)], [101 + index * 2, tell.calls(`c${index}`)])
+  told.push([10_100, tell.roundEnds(1)])
+  for (const index of each) told.push([12_000 + index * 2, tell.runs(`c${index}`)])
+  for (const index of each) told.push([22_000 + index, tell.result(`c${index}`, 9000)])
+  told.push([27_000, tell.round(2)])
+  for (const index of each) {
+    const at = 27_100 + index * 4
+    const id = `d${index}`
+    told.push(
+      [at, tell.writes(id)],
+      [at + 1, tell.calls(id)],
+      [at + 1, tell.runs(id)],
+      [at + 3, tell.result(id, 2)],
+    )
+  }
+  return [...told, [47_200, tell.roundEnds(2)], [47_200, tell.ends()]]
+}
+
+async function openTimeline(
+  visit: Visit,
+  log: readonly Entry[],
+  script: ScriptRound[] = [],
+  options: Parameters<Visit>[1] = {},
+): Promise<Page> {
+  const store = memoryStore()
+  const { url } = await openDesk({ script, app: { store } })
+  await store.create({ id: 'kept', agent: 'support' }, log)
+  const page = await visit(`${url}/#/threads/kept`, options)
+  await page.getByRole('button', { name: 'Inspect' }).click()
+  await page.getByRole('tab', { name: 'Timeline' }).click()
+  return page
+}
+
+function bar(page: Page, name: string | RegExp) {
+  return page.locator('.timeline-sheet').getByRole('button', { name })
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
+}
+
+async function drag(page: Page, from: { x: number; y: number }, to: { x: number; y: number }) {
+  await page.mouse.move(from.x, from.y)
+  await page.mouse.down()
+  await page.mouse.move((from.x + to.x) / 2, to.y)
+  await page.mouse.move(to.x, to.y)
+  await page.mouse.up()
+}
