@@ -67,12 +67,17 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     if (last) last.to ??= Date.now()
   }
 
-  /**
-   * The browser knows that the network went before a socket falls silent, and that it is back before the next try is due. A server on
-   * the same machine is there with or without one, so all there is to do is to try anew.
-   */
+  /** The browser knows that there is a network again before the next try is due. */
   function tryAnew() {
     attempt.abort()
+  }
+
+  /**
+   * It knows too that the network goes, before a socket falls silent. A server on the same machine is there with or without one, so it
+   * is tried anew, when what goes has gone.
+   */
+  function tryAnewSoon() {
+    setTimeout(tryAnew, 500)
   }
 
   async function readAll() {
@@ -106,7 +111,7 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
   }
 
   addEventListener('online', tryAnew)
-  addEventListener('offline', tryAnew)
+  addEventListener('offline', tryAnewSoon)
   readAll().then(follow).catch(fail)
   return {
     thread: connect({}).thread(id),
@@ -117,7 +122,7 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     absences,
     close() {
       removeEventListener('online', tryAnew)
-      removeEventListener('offline', tryAnew)
+      removeEventListener('offline', tryAnewSoon)
       closed.abort()
       attempt.abort()
       cancelAnimationFrame(frame)
