@@ -1,6 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import { visible } from '../json/visible.ts'
 import type { Session } from '../session.ts'
 import { announcer } from './announcer.ts'
 
@@ -24,7 +25,7 @@ export function LiveRegion({ session }: { readonly session: Session }) {
     const isNew = heard.current !== undefined || begunHere.delete(thread.id)
     const told = log.entries.slice(heard.current).flatMap(({ seq, event }) => {
       const text = announce(event)
-      return text ? [<p key={seq}>{text}</p>] : []
+      return text ? [<p key={seq}>{visible(text)}</p>] : []
     })
     heard.current = log.entries.length
     const fresh = isNew ? told.slice(-most) : []

@@ -2,6 +2,7 @@ import { phaseOf, phaseWords, ranMs } from '../chat/call-phase.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { preview } from '../json/preview.ts'
+import { visible } from '../json/visible.ts'
 import type { Approval, Call, ToolResult } from '../log/types.ts'
 import type { Fact } from './head.tsx'
 import { Fault, Head } from './head.tsx'
@@ -43,7 +44,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
         {decided}
       </List>
       <List title={`Progress, ${progress.length} of ${progressCount}`} items={progress}>
-        {(data) => (typeof data === 'string' ? data : preview(data))}
+        {(data) => visible(typeof data === 'string' ? data : preview(data))}
       </List>
       <List title="Sub-agent" items={inner?.runs ?? []}>
         {(run) => [runLink(run), `${run.rounds.length} rounds, ${run.calls.length} calls`]}
@@ -71,7 +72,7 @@ function phases(call: Call, at: number): Fact[] {
 }
 
 function decided({ request, at, decision, decidedAt = at }: Approval) {
-  const because = (reason: string | undefined) => (reason ? `: ${reason}` : '')
+  const because = (reason: string | undefined) => (reason ? `: ${visible(reason)}` : '')
   return (
     <>
       Asked at {clockTime(at)} for <code>{request.callId}</code>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { number } from '../format.ts'
+import { visible } from '../json/visible.ts'
 import type { Failure } from '../log/types.ts'
 import { eventLink } from './links.tsx'
 
@@ -44,7 +45,7 @@ export function Head({ path, title, facts, seq, children }: HeadProps) {
 export function Fault({ text }: { readonly text: string | undefined }) {
   return text === undefined ? null : (
     <p class="detail-fault">
-      <b>Problem</b> {text}
+      <b>Problem</b> {visible(text)}
     </p>
   )
 }

@@ -1,5 +1,6 @@
 import type { RemoteThread } from 'millrace/client'
 import { clockTime, duration } from '../format.ts'
+import { visible } from '../json/visible.ts'
 import type { Round, ToolResult } from '../log/types.ts'
 import { ExchangeList } from './exchange-list.tsx'
 import { useExchanges } from './exchanges.ts'
@@ -58,4 +59,4 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
 }
 
 /** Why a call was not run, as the model was told. */
-const textOf = (part: ToolResult['output'][number]) => part.type === 'text' && part.text
+const textOf = (part: ToolResult['output'][number]) => part.type === 'text' && visible(part.text)

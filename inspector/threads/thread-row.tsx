@@ -3,6 +3,7 @@ import { addressOf } from '../api.ts'
 import { copy } from '../copy-button.tsx'
 import { ago, clockTime } from '../format.ts'
 import { Icon } from '../icons.tsx'
+import { visible } from '../json/visible.ts'
 import { statusOf } from '../log/fold.ts'
 import type { Session } from '../session.ts'
 import { threadsOpen } from '../state.ts'
@@ -18,7 +19,8 @@ export interface ThreadRowProps {
 }
 
 export function ThreadRow({ thread, session, onDelete }: ThreadRowProps) {
-  const { id, agent, title = id, status, updatedAt } = thread
+  const { id, agent, status, updatedAt } = thread
+  const title = visible(thread.title ?? id)
   const items = [
     {
       words: 'Open',
