@@ -36,13 +36,15 @@ export function addText(log: Log, { seq, at, event }: At<'text' | 'reasoning'>):
   changed(round).firstAt ??= at
   if (open.text?.kind !== event.type) {
     closeText(log)
+    const [before, { from } = {}] = log.entries.slice(-2)
     open.text = {
       kind: event.type,
       key: keyOf(log, seq),
       version: 0,
       round,
       seq,
-      at,
+      // Where deltas were joined, the first came some time after the entry before them.
+      at: from === undefined ? at : (before?.at ?? at),
       endedAt: at,
       text: growing(),
     }

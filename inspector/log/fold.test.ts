@@ -142,6 +142,13 @@ test('a call goes through its phases, each with its time', () => {
   expect(log.runs[0]?.rounds[0]?.firstAt).toBe(1020)
 })
 
+test('words that were joined began after the entry before them, as far as anybody knows', () => {
+  const log = logOf(starts(), round(1))
+  take(log, { seq: 9, from: 3, at: 1500, event: text('Seven pieces in one.') })
+  take(log, { seq: 10, at: 1600, event: text(' And one more.') })
+  expect(log.rows).toMatchObject([{ kind: 'text', at: 1010, endedAt: 1600 }])
+})
+
 test('a call that was begun and never closed is void at the end of its round', () => {
   const log = logOf(
     starts(),

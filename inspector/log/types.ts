@@ -50,8 +50,8 @@ export interface TextRow extends Shown {
   readonly kind: 'text' | 'reasoning'
   readonly round: Round
   readonly seq: number
+  /** When the first piece came, or somewhat earlier, and the last. */
   readonly at: number
-  /** When the last piece came. */
   endedAt: number
   readonly text: Growing
 }

@@ -82,6 +82,23 @@ describe('a round', () => {
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–400', 'think 400–700', 'text 700–1400'] })
   })
 
+  test('that talks on beside a call which the wire closes only at the end', () => {
+    const { lanes } = chartOf([
+      ...hello,
+      [100, tell.text('Let me look.')],
+      [200, { type: 'tool-input-start', callId: 'c1', name: 'look' }],
+      [300, tell.text('This takes a moment.')],
+      [600, tell.text(' Bear with me.')],
+      [700, { type: 'tool-call', callId: 'c1', name: 'look', input: {} }],
+      [700, tell.roundEnds(1, { firstEventMs: 100, ms: 700 })],
+    ])
+    expect(lanes[0]?.bars.map(({ kind, start, end }) => [kind, start - zero, end - zero])).toEqual([
+      ['wait', 0, 100],
+      ['text', 100, 100],
+      ['text', 300, 600],
+    ])
+  })
+
   test('that is asked for again shows each request that failed, and the pause after it', () => {
     const chart = chartOf([
       ...hello,

@@ -51,26 +51,29 @@ export function roundPart(round: Round, frame: Frame): Part {
   return partOf({ of: { kind: 'round', round }, name, round, seq, start, end, endedAt, phases, marks }, frame)
 }
 
-/** What it thought and wrote. Each part begins where what came before it ended: the model was at work on it from then on. */
+/**
+ * What it thought and wrote. Each part begins where what came before it ended, since the model was at work on it from then on; but no
+ * later than its first words: some wires close a call only when all is said.
+ */
 function partsOf({ texts, calls, endedAt }: Round, name: string, firstAt: number): Phase[] {
-  let start = firstAt
+  let free = firstAt
   return [...texts, ...calls]
     .sort((a, b) => a.seq - b.seq)
     .flatMap((part): Phase[] => {
-      const from = start
+      const from = free
       if ('callId' in part) {
-        start = Math.max(from, part.closedAt ?? part.begunAt)
+        free = Math.max(from, part.closedAt ?? part.begunAt)
         return []
       }
       const { kind, text } = part
-      start = Math.max(from, part.endedAt)
+      free = Math.max(from, part.endedAt)
       const isThought = kind === 'reasoning'
       return [
         {
           kind: isThought ? 'think' : 'text',
           what: `${name}, ${isThought ? 'thinking' : 'writing'}`,
           more: [`${text.chars} characters`],
-          start: from,
+          start: Math.max(firstAt, Math.min(from, part.at)),
           end: text.closed || endedAt !== undefined ? part.endedAt : Infinity,
         },
       ]
