@@ -17,7 +17,7 @@ export interface ExportedThread extends Transcript {
 }
 
 export async function exportThread(thread: ReadableThread): Promise<ExportedThread> {
-  const { messages, usage, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } =
+  const { messages, usage, head, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } =
     await thread.state()
   return {
     ...writeTranscript(messages),
@@ -32,16 +32,21 @@ export async function exportThread(thread: ReadableThread): Promise<ExportedThre
       updatedAt,
     },
     usage,
-    entries: await wholeLog(thread),
+    entries: await wholeLog(thread, head),
   }
 }
 
-/** Every entry there is, page by page. */
-export async function wholeLog(thread: Pick<ReadableThread, 'read'>): Promise<Entry[]> {
+/** Every entry there is, page by page; as far as `head` if it is given, since one that is being written to may have no end. */
+export async function wholeLog(
+  thread: Pick<ReadableThread, 'read'>,
+  head = Number.POSITIVE_INFINITY,
+): Promise<Entry[]> {
   const entries: Entry[] = []
-  for (;;) {
-    const page = await thread.read({ after: entries.at(-1)?.seq ?? 0 })
-    if (page.length === 0) return entries
+  for (let last = 0; last < head; ) {
+    const page = await thread.read({ after: last })
+    if (page.length === 0) break
     for (const entry of page) entries.push(entry)
+    last = entries.at(-1)?.seq ?? last
   }
+  return entries
 }

@@ -10,7 +10,7 @@ import type { ExchangeStore } from '../threads/index.ts'
 const folderName = /-[0-9a-f]{24}$/
 const fileName = /-[0-9a-f]{24}\.\d+\.\d+(\.json|\.[0-9a-f-]{36}\.tmp)$/
 
-/** When there is too much, a little more than that is removed, so that it is not looked for each time. */
+/** When there is too much, a little more than that is removed, and so much is written before anybody looks again. */
 const spare = 1 / 16
 
 export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
@@ -32,7 +32,8 @@ export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
     }
     // One that still has something in it stays.
     for (const folder of emptied) await rmdir(folder).catch(() => {})
-    room = maxBytes - total
+    // Others may write as well: nobody goes on for long without looking.
+    room = Math.min(maxBytes - total, maxBytes * spare)
   }
 
   return {

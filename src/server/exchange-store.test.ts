@@ -115,7 +115,21 @@ describe.each(stores)('exchanges in %s', (_, open) => {
   })
 })
 
+test('in memory, text beyond Latin-1 counts for the two bytes that each of its characters takes', async () => {
+  const store = memoryExchanges({ maxBytes: 5000 })
+  for (let round = 1; round <= 4; round++)
+    await store.put('t', exchange({ round, wire: [{ url: '–', headers: {}, body: 'x'.repeat(1000) }] }))
+  expect(await roundsOf(store)).toEqual([3, 4])
+})
+
 describe('a folder of exchanges', () => {
+  test('takes no more room than it may when several processes write to it', async () => {
+    const folder = await scratch()
+    const stores = Array.from({ length: 4 }, () => exchangeFolder(folder, { maxBytes: 32_000 }))
+    for (let round = 1; round <= 100; round++) await stores[round % 4]?.put('t', sized(round))
+    expect((await roundsOf(stores[0] as ExchangeStore)).length).toBeLessThan(40)
+  })
+
   test('is read by others, also when the process that wrote it was killed', async () => {
     const folder = await scratch()
     const child = spawn(process.execPath, [

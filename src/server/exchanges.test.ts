@@ -103,6 +103,7 @@ describe('what goes to models is recorded', () => {
 
   test.each<[string, Partial<ServedAppOptions>, object]>([
     ['where nobody is asked who they are', {}, on],
+    ['not where it goes by a name that others know', { hosts: ['chat.example.org'] }, off],
     ['unless that is not wanted', { exchanges: false }, off],
     ['not where everybody is let in', { auth: false }, off],
     ['where everybody is let in and it is asked for', { auth: false, exchanges: true }, on],

@@ -9,7 +9,7 @@ import { serve } from './serve.ts'
 export interface ServedAppOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
   /**
    * Where the requests to models and their answers are kept; `true` is in memory. Without a word that is so where there is no
-   * `auth`, on the machine of whoever develops. With one, or with `auth: false`, they are not kept.
+   * `auth`, on the machine of whoever develops. With one, with `auth: false`, or with `hosts` for others to come by, they are not kept.
    */
   readonly exchanges?: ExchangeStore | boolean | undefined
 }
@@ -41,7 +41,8 @@ export function millrace(options: ServedAppOptions): ServedApp {
   return serve(openApp(appOptions), serverOptions)
 }
 
-function exchangesOf({ auth, exchanges = auth === undefined }: ServedAppOptions): ExchangeStore | undefined {
+function exchangesOf({ auth, hosts = [], exchanges }: ServedAppOptions): ExchangeStore | undefined {
+  if (exchanges === undefined) return auth === undefined && hosts.length === 0 ? memoryExchanges() : undefined
   if (exchanges === true) return memoryExchanges()
   return exchanges === false ? undefined : exchanges
 }

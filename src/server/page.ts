@@ -1,3 +1,4 @@
+import type { PageFile } from '#page'
 import type { Answering } from './handler.ts'
 import { refusal } from './refusal.ts'
 
@@ -60,9 +61,8 @@ async function giveFile(path: string, request: Request, cacheControl: string): P
   const headers = { ...pageHeaders, etag, 'cache-control': cacheControl }
   if (isKnown(etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })
 
-  const zipped = Uint8Array.from(atob(file.gzip), (character) => character.charCodeAt(0))
   const zips = takesGzip(request.headers.get('accept-encoding'))
-  const body = zips ? zipped : await unzip(zipped)
+  const body = await bodyOf(file, zips)
   return new Response(body, {
     headers: {
       ...headers,
@@ -88,6 +88,21 @@ function takesGzip(accepted: string | null): boolean {
     }),
   )
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+/** By what they were made of. Anybody may ask, as often as they like, so they are made once. */
+const bodies = new Map<string, Promise<ArrayBuffer>>()
+
+function bodyOf({ path, gzip }: PageFile, zips: boolean): Promise<ArrayBuffer> {
+  const key = `${zips ? 'gzip' : 'plain'} ${path}`
+  const made = bodies.get(key) ?? makeBody(gzip, zips)
+  bodies.set(key, made)
+  return made
+}
+
+async function makeBody(gzip: string, zips: boolean): Promise<ArrayBuffer> {
+  const zipped = Uint8Array.from(atob(gzip), (character) => character.charCodeAt(0))
+  return zips ? zipped.buffer : unzip(zipped)
 }
 
 function unzip(zipped: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {

@@ -242,9 +242,15 @@ export function startWorker(options: WorkerOptions): Worker {
     abandon()
   }
 
-  const done = work()
-    .catch(failed)
-    .finally(() => exchanges?.close())
+  /** Another process may have deleted the thread, with what was recorded of it; what was recorded here since must go too. */
+  async function leaveExchanges(): Promise<void> {
+    // A store that does not answer has been told of already.
+    const isThere = !exchanges || !(abandoned || handingOver) || (await store.get(threadId).catch(() => true))
+    if (!isThere) await options.exchanges?.delete(threadId).catch(onError)
+    exchanges?.close()
+  }
+
+  const done = work().catch(failed).finally(leaveExchanges)
   return {
     done,
     abandon,

@@ -70,6 +70,14 @@ describe('a text without secrets', () => {
     expect(withoutBegunSecret('it is cor', [key])).toBe('it is cor')
   })
 
+  test.each(['none', 'test', 'EMPTY', 'ollama'])(
+    "keeps '%s', which stands where no key is needed",
+    (word) => {
+      const body = `{"tool_choice":"none","content":"the latest test of ollama is EMPTY"}`
+      expect(withoutSecrets(body, [word])).toBe(body)
+    },
+  )
+
   test('keeps what is too short to be a secret', () => {
     expect(withoutSecrets('an abc', ['abc', ''])).toBe('an abc')
   })
@@ -111,6 +119,16 @@ describe('what goes to a provider, to be seen', () => {
     )
     const circle = { token: 'abcd-1234-efgh' }
     expect(secretsWithin(Object.assign(circle, { circle }))).toContain('abcd-1234-efgh')
+  })
+
+  test('has secrets of others in headers that are named for them', () => {
+    const headers = { 'X-Functions-Key': 'abcd-1234-efgh', 'X-Title': 'open to all' }
+    expect(new Set(secretsWithin({ tools: [{ headers }] }))).toEqual(new Set(['abcd-1234-efgh']))
+    const request = { messages: [], tools: [], settings: { extra: { tools: [{ headers }], n: [1, null] } } }
+    expect(withoutRequestSecrets(request).settings.extra).toStrictEqual({
+      tools: [{ headers: { 'X-Functions-Key': '[key]', 'X-Title': 'open to all' } }],
+      n: [1, null],
+    })
   })
 
   test('has no keys in its address, however they are written there', () => {

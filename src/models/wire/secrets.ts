@@ -25,9 +25,14 @@ export function secretRemover(secrets: readonly string[]): (text: string) => str
 /** The longest first: a header holds the key, and what would be left of it tells where it was. */
 function formsOf(secrets: readonly string[]): string[] {
   const forms = secrets
-    .filter((secret) => secret.length >= 4)
+    .filter(isKey)
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
   return [...new Set(forms)].sort((one, other) => other.length - one.length)
+}
+
+/** `none`, `test` and `ollama` stand where a key is asked for and none is needed. Without such words the rest would be unreadable. */
+function isKey(secret: string): boolean {
+  return secret.length >= 8 || (secret.length >= 4 && /[^a-z]/i.test(secret))
 }
 
 /** A text that broke off may do so within a key. */
@@ -38,7 +43,7 @@ export function withoutBegunSecret(text: string, secrets: readonly string[]): st
   return text
 }
 
-const secretName = /auth|key|token|secret|cookie|password|signature|^sig$|^code$/i
+const secretName = /auth|key|token|secret|cookie|credential|passw|passphrase|signature|^sig$|^code$/i
 
 /** The values of headers that must not be seen: as they are, without the scheme, and each cookie's own. */
 export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
@@ -90,34 +95,47 @@ export function withoutSecretQuery(url: string, clean: (text: string) => string)
 }
 
 /** Fields of a provider's own request that carry keys of others: `authorization_token` of an MCP server, the headers of a tool. */
-const secretField = /(authorization|token|secret|password|cookie|api[-_]?key)$/i
+const secretField =
+  /(authorization|token|secret|password|passphrase|cookie|credentials?|(api|access|private)[-_]?key)$/i
+
+/** Whether a field is one, by its name and that of what it stands in: `X-Functions-Key` among `headers` is. */
+function isSecret(name: string, within: string): boolean {
+  return secretField.test(name) || (/headers$/i.test(within) && secretName.test(name))
+}
 
 /** The secrets that stand in such fields, however deep. */
 export function secretsWithin(extra: JsonObject): string[] {
   const found: string[] = []
   // What goes in circles is refused later, in better words.
   const seen = new Set<unknown>()
-  const look = (fields: object) => {
+  const look = (fields: object, within: string) => {
     if (seen.has(fields)) return
     seen.add(fields)
     for (const [name, value] of Object.entries(fields)) {
-      if (typeof value === 'object' && value !== null) look(value)
-      else if (typeof value === 'string' && value.length >= 8 && secretField.test(name))
+      if (typeof value === 'object' && value !== null) look(value, name)
+      else if (typeof value === 'string' && value.length >= 8 && isSecret(name, within))
         found.push(value, value.replace(/^\w+\s+/, ''))
     }
   }
-  look(extra)
+  look(extra, '')
   return found
 }
 
 /** A request as it may be seen where no wire is known. */
 export function withoutRequestSecrets({ settings, ...request }: ModelRequest): ModelRequest {
   const { headers, extra, ...rest } = settings
-  const hidden = (name: string, value: unknown) =>
-    typeof value === 'string' && secretField.test(name) ? '[key]' : value
+  const shown = (value: unknown, name: string, within: string): unknown => {
+    if (typeof value === 'string') return isSecret(name, within) ? '[key]' : value
+    if (Array.isArray(value)) return value.map((one, index) => shown(one, String(index), name))
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shown(one, key, name)]))
+  }
   return {
     ...request,
-    settings: { ...rest, ...(extra && { extra: JSON.parse(JSON.stringify(extra, hidden)) }) },
+    settings: {
+      ...rest,
+      ...(extra && { extra: shown(JSON.parse(JSON.stringify(extra)), '', '') as JsonObject }),
+    },
   }
 }
 

@@ -8,7 +8,7 @@ import type { Entry, Exchange, MillraceError, Model } from '../../protocol/index
 import type { ProviderSimulatorOptions, ScriptRound } from '../../testing/index.ts'
 import { providerSimulator, script, scriptedModel } from '../../testing/index.ts'
 import type { AppOptions, ExchangeStore, Thread } from '../index.ts'
-import { memoryExchanges, millrace } from '../index.ts'
+import { memoryExchanges, memoryStore, millrace } from '../index.ts'
 import { eventsOf, untilIdle } from '../threads.test-kit.ts'
 
 const key = 'sk-proj-0123456789abcdef'
@@ -170,6 +170,27 @@ describe('a call under way', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(await store.read('mine', run)).toEqual([])
   })
+})
+
+test('a call under way leaves nothing behind when another process deletes its thread', async () => {
+  const [store, exchanges] = [memoryStore(), memoryExchanges()]
+  const model = scriptedModel([[{ text: 'A long' }, { hang: true }]])
+  const open = () => {
+    const app = millrace({ agents: agent({ name: 'a', model }), store, exchanges, flushMs: 0 })
+    onTestFinished(() => app.close({ graceMs: 0 }))
+    return app
+  }
+  const app = open()
+  const thread = app.thread('mine')
+  await thread.send('Go on.')
+  let run = ''
+  for await (const { event } of thread.follow()) {
+    if (event.type === 'run-start') run = event.runId
+    if (event.type === 'text') break
+  }
+  await open().thread('mine').delete()
+  await app.close({ graceMs: 0 })
+  expect(await exchanges.read('mine', run)).toEqual([])
 })
 
 test('what belongs to a thread goes with it, and nothing else', async () => {

@@ -13,8 +13,8 @@ interface Kept {
   readonly threadId: string
   readonly runId: string
   readonly round: number
-  /** Of JSON nearly every character takes one byte in memory. */
   readonly json: string
+  readonly bytes: number
 }
 
 /** Keeps exchanges as long as the process lives. */
@@ -26,7 +26,7 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
   let bytes = 0
 
   function forget(key: string) {
-    bytes -= kept.get(key)?.json.length ?? 0
+    bytes -= kept.get(key)?.bytes ?? 0
     kept.delete(key)
   }
 
@@ -36,8 +36,9 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
       const key = JSON.stringify([threadId, runId, round, attempt])
       const json = JSON.stringify(exchange)
       forget(key)
-      kept.set(key, { threadId, runId, round, json })
-      bytes += json.length
+      const size = bytesOf(json)
+      kept.set(key, { threadId, runId, round, json, bytes: size })
+      bytes += size
       for (const oldest of kept.keys()) {
         if (bytes <= maxBytes) break
         forget(oldest)
@@ -53,4 +54,9 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
       for (const [key, one] of kept) if (one.threadId === threadId) forget(key)
     },
   }
+}
+
+/** As it lies in memory: a single character beyond Latin-1, such as a dash, makes all of them take two bytes. */
+function bytesOf(text: string): number {
+  return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length
 }

@@ -198,7 +198,8 @@ function titleOf(messages: readonly Message[]): string {
 
 /** A variable for each tool: `lookUpTool` for `look_up`. */
 function nameTools(tools: readonly string[]): ReadonlyMap<string, string> {
-  const used = new Set<string>()
+  // What is imported keeps its name.
+  const used = new Set(['recordedTool'])
   return new Map(
     tools.map((tool) => {
       const camel = tool.replace(/[^a-zA-Z0-9]+(.?)/g, (_, next: string) => next.toUpperCase())

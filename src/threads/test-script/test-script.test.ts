@@ -19,6 +19,12 @@ async function sourceFor(subject: ReturnType<typeof tester>, deeds: readonly Dee
 }
 
 describe('a conversation as a test', () => {
+  test('has no tool that takes the name of what it is made with', async () => {
+    const recorded = tool({ name: 'recorded', description: 'x', input: z.object({}), run: () => 'done' })
+    const model = scriptedModel([[{ call: 'recorded', input: {} }], 'Yes.'])
+    await sourceFor(agent({ name: 'tester', model, tools: [recorded] }), [hello, rest])
+  })
+
   test('is what one would write by hand', async () => {
     const source = await sourceFor(
       tester([
