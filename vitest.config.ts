@@ -7,6 +7,7 @@ export default defineConfig({
     // Nothing here waits on a clock; the limit only turns a hang into a failure.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals'
 import type { Client, ClientOptions } from 'millrace/client'
 import { client } from 'millrace/client'
 import { openSession } from './session.ts'
-import { selection, session, shownEntry, threadsOpen } from './state.ts'
+import { keep, kept, selection, session, shownEntry, threadsOpen } from './state.ts'
 
 /** The server that the page came from, wherever it is mounted. */
 const base = new URL('.', location.href).href
@@ -10,13 +10,13 @@ const base = new URL('.', location.href).href
 const tokenKey = 'millrace.token'
 
 /** For as long as the tab is open: a token is not left behind on the machine. */
-const token = signal(sessionStorage.getItem(tokenKey) ?? '')
+const token = signal(kept(tokenKey, 'sessionStorage') ?? '')
 
 /** The server wants to know who asks. */
 export const signedOut = signal(false)
 
 export function signIn(given: string): void {
-  sessionStorage.setItem(tokenKey, given)
+  keep(tokenKey, given, 'sessionStorage')
   token.value = given
   signedOut.value = false
 }

@@ -25,9 +25,9 @@ export function App() {
         <Threads />
       </nav>
       <main class="app-chat" id="chat" tabIndex={-1}>
-        <Chat session={open} key={open?.thread.id} />
+        <Chat session={open} key={open} />
       </main>
-      {panelOpen.value && open && <Panel session={open} key={open.thread.id} />}
+      {panelOpen.value && open && <Panel session={open} key={open} />}
       <div class="app-notice" role="status">
         {notice.value}
       </div>

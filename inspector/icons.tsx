@@ -1,7 +1,6 @@
 /** Drawn with lines on a square of 16, in the colour of the text around them. */
 const paths = {
   attach: 'M11.5 5.5 6 11a1.8 1.8 0 0 0 2.5 2.5L14 8a3.2 3.2 0 0 0-4.6-4.6L3.8 9a4.6 4.6 0 0 0 .2 6.3',
-  bolt: 'M9 1.5 3.5 9H8l-1 5.5L12.5 7H8z',
   check: 'm3 8.5 3.5 3.5L13 4.5',
   chevron: 'm6 3.5 4.5 4.5L6 12.5',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 4.5V8l2.5 1.5',

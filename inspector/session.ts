@@ -1,7 +1,6 @@
 import type { Signal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { Client, ClientOptions, Entry, MillraceError, RemoteThread } from 'millrace/client'
-import { isMillraceError } from 'millrace/client'
 import { emptyLog, take } from './log/fold.ts'
 import type { Log } from './log/types.ts'
 
@@ -28,6 +27,8 @@ export interface Session {
 }
 
 const pageSize = 10_000
+/** So long after the client has given up it is asked to try again. */
+const againMs = 1000
 
 /** Reads a thread from its beginning, page by page, and then follows it. */
 export function openSession(id: string, connect: (options: ClientOptions) => Client): Session {
@@ -56,7 +57,7 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
   }
 
   function wentAway() {
-    if (connection.value !== 'live') return
+    if (connection.value === 'away') return
     connection.value = 'away'
     absences.push({ from: Date.now(), to: undefined })
   }
@@ -102,17 +103,29 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     }
   }
 
-  function fail(error: unknown) {
-    if (closed.signal.aborted) return
-    const isGone = isMillraceError(error) && error.code === 'not_found'
-    connection.value = isGone ? 'gone' : 'failed'
-    problem.value = isGone ? 'There is no such thread.' : (error as MillraceError).message
-    draw()
+  /** A client gives up on a server that it has never reached. Whoever looks at the page waits for it. */
+  async function work(): Promise<void> {
+    try {
+      await readAll()
+      await follow()
+    } catch (error) {
+      if (closed.signal.aborted) return
+      const { code, message, retryable } = error as MillraceError
+      if (retryable) {
+        wentAway()
+        setTimeout(work, againMs)
+        return
+      }
+      const isGone = code === 'not_found'
+      connection.value = isGone ? 'gone' : 'failed'
+      problem.value = isGone ? 'There is no such thread.' : message
+      draw()
+    }
   }
 
   addEventListener('online', tryAnew)
   addEventListener('offline', tryAnewSoon)
-  readAll().then(follow).catch(fail)
+  void work()
   return {
     thread: connect({}).thread(id),
     log,

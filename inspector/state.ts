@@ -64,20 +64,22 @@ effect(() => {
   else document.documentElement.dataset.theme = theme.value
 })
 
+type Place = 'localStorage' | 'sessionStorage'
+
 /** What the browser keeps for this page, where it may keep anything. */
-export function kept(key: string): string | undefined {
+export function kept(key: string, place: Place = 'localStorage'): string | undefined {
   try {
-    return localStorage.getItem(key) ?? undefined
+    return globalThis[place].getItem(key) ?? undefined
   } catch {
     return undefined
   }
 }
 
-export function keep(key: string, value: string | undefined): void {
+export function keep(key: string, value: string | undefined, place: Place = 'localStorage'): void {
   try {
-    if (value === undefined) localStorage.removeItem(key)
-    else localStorage.setItem(key, value)
+    if (value === undefined) globalThis[place].removeItem(key)
+    else globalThis[place].setItem(key, value)
   } catch {
-    // Then it lasts as long as the page does.
+    // There is no room, or nothing may be kept. Then it lasts as long as the page does.
   }
 }

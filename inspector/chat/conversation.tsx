@@ -12,7 +12,8 @@ export function Conversation({ session }: { readonly session: Session }) {
   const [atEnd, setAtEnd] = useState(true)
   const list = useRef<ListHandle>(null)
   const { rows, waiting } = session.log
-  const { value: version } = session.tick
+  // Read, so that it is drawn again when the log has grown.
+  void session.tick.value
   const rowAt = (index: number) => (rows[index] ?? waiting[index - rows.length]) as Row
   useRowKeys()
 
@@ -24,7 +25,6 @@ export function Conversation({ session }: { readonly session: Session }) {
         class="chat-list"
         label="Conversation"
         count={rows.length + waiting.length}
-        version={version}
         estimate={() => 96}
         keyOf={(index) => rowAt(index).key}
         render={(index) => <RowView row={rowAt(index)} session={session} waits={index >= rows.length} />}

@@ -1,9 +1,10 @@
+import { keep, kept } from '../state.ts'
 import type { Draft } from './draft.ts'
 import { emptyDraft } from './draft.ts'
 
 const key = 'millrace.drafts'
 
-const drafts: Record<string, Draft> = JSON.parse(sessionStorage.getItem(key) ?? '{}')
+const drafts: Record<string, Draft> = JSON.parse(kept(key, 'sessionStorage') ?? '{}')
 
 export function draftOf(thread: string): Draft {
   return drafts[thread] ?? emptyDraft
@@ -14,10 +15,4 @@ export function keepDraft(thread: string, draft: Draft): void {
 }
 
 // Images are large, so nothing is written at each key, but when the page is left or hidden: a phone may end one that is.
-addEventListener('visibilitychange', () => {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(drafts))
-  } catch {
-    // There is not so much room. Then they last as long as the page.
-  }
-})
+addEventListener('visibilitychange', () => keep(key, JSON.stringify(drafts), 'sessionStorage'))

@@ -21,7 +21,7 @@ export function LiveRegion({ session }: { readonly session: Session }) {
   useSignalEffect(() => {
     const { log, tick, connection, thread } = session
     // Read before anything else, so that this is done again with each change.
-    if (tick.value < 0 || connection.value === 'loading') return
+    if (tick.value < 0 || connection.value !== 'live') return
     const isNew = heard.current !== undefined || begunHere.delete(thread.id)
     const told = log.entries.slice(heard.current).flatMap(({ seq, event }) => {
       const text = announce(event)

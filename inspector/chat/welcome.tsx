@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { api } from '../api.ts'
+import { api, signedOut } from '../api.ts'
 
 /** The page on which a thread begins. `agent` is the one that it is to have, once there is a choice. */
 export function Welcome({ agent }: { readonly agent: Signal<string> }) {
@@ -8,7 +8,8 @@ export function Welcome({ agent }: { readonly agent: Signal<string> }) {
   useEffect(() => {
     // If they cannot be read there is no choice: the server's first answers.
     api.agents().then(setAgents, () => {})
-  }, [])
+    // Once more for somebody who has signed in.
+  }, [signedOut.value])
   return (
     <div class="chat-welcome">
       <h2>What is it about?</h2>

@@ -80,7 +80,6 @@ export function Events({ session }: { readonly session: Session }) {
         count={found.length}
         keyOf={(place) => found[place]?.seq ?? place}
         estimate={() => 24}
-        version={session.tick.value}
         stick
         onAtEnd={(is) => (atEnd.value = is)}
         render={(place) => {

@@ -15,7 +15,6 @@ export function Frames({ text }: { readonly text: string }) {
       count={frames.length}
       keyOf={(index) => index}
       estimate={() => 24}
-      version={frames}
       render={(index) => {
         const { name = '', data = '' } = frames[index] ?? {}
         const news = newsOf(data, frames[index - 1]?.data ?? '')

@@ -14,7 +14,6 @@ export function RawText({ text, label }: { readonly text: string; readonly label
       count={lines.length}
       keyOf={(index) => index}
       estimate={() => 24}
-      version={lines}
       render={(index) => visible(lines[index] ?? '') || '\u00a0'}
     />
   )

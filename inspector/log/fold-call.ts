@@ -75,6 +75,8 @@ export function foldCall(
       call.endedAt = at
       return
     case 'approval-request':
+      // Whoever goes on with a sub-agent asks again what it still waits for.
+      if (call.approvals.some(({ request }) => request.callId === event.callId)) return
       call.approvals.push({ request: event, at, decision: undefined, decidedAt: undefined })
       return
     case 'approval': {

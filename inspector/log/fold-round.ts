@@ -99,10 +99,11 @@ export function endRound(log: Log, { at, event }: At<'round-end'>): void {
   round.endedAt = at
   count(log, event.usage)
   for (const call of round.calls) {
-    if (call.closedAt !== undefined || call.provider) continue
+    if (call.closedAt !== undefined) continue
+    // Not all that a provider runs has an output.
+    changed(call).endedAt ??= at
     // Begun and never closed, it is void.
-    changed(call).problem = 'The model never finished its arguments.'
-    call.endedAt = at
+    if (!call.provider) call.problem = 'The model never finished its arguments.'
     call.raw.closed = true
   }
 }

@@ -77,9 +77,9 @@ export function endRun(log: Log, { seq, at, event }: At<'run-end'>): void {
   changed(run).outcome = event.outcome
   run.error = event.error
   log.open.run = undefined
-  log.open.round = undefined
-  // One that waits for a person shows what it waits for.
+  // One that waits for a person shows what it waits for, and goes on with the calls of its round.
   if (event.outcome === 'suspended') return
+  log.open.round = undefined
   log.rows.push({
     kind: 'end',
     key: keyOf(log, seq),

@@ -159,6 +159,16 @@ test('a call that was begun and never closed is void at the end of its round', (
   expect(onlyCall(log)).toMatchObject({ problem: expect.stringContaining('never finished'), endedAt: 1030 })
 })
 
+test('a tool of the provider is over with its round, whether or not it had an output', () => {
+  const log = logOf(
+    starts(),
+    round(1),
+    { type: 'provider-tool', callId: 'p1', name: 'search', input: { query: 'x' } },
+    roundEnds(1),
+  )
+  expect(onlyCall(log)).toMatchObject({ problem: undefined, endedAt: 1030 })
+})
+
 test('a run that waits for a person has no end in the chat, and goes on as the same run', () => {
   const asks: ThreadEvent = { type: 'approval-request', callId: 'c1', name: 'look', input: { id: 1 } }
   const log = logOf(
@@ -179,6 +189,8 @@ test('a run that waits for a person has no end in the chat, and goes on as the s
   })
   take(log, { seq: 9, at: 90_001, event: starts({ resumes: 'run_1', runId: 'run_2' }) })
   expect(statusOf(log)).toBe('running')
+  // The model is not waited for as long as its call runs.
+  expect(log.open.round?.end).toBeDefined()
   take(log, { seq: 10, at: 90_002, event: round(2) })
   take(log, { seq: 11, at: 90_003, event: ends() })
   expect(log.runs).toHaveLength(1)
@@ -221,6 +233,8 @@ test('what a sub-agent does is a log inside its call, and what it asks of a pers
     inner(call('c7')),
     { type: 'approval-request', callId: 'c1/c7', name: 'look', input: { id: 1 } },
     { type: 'approval', callId: 'c1/c7', approved: false },
+    // Whoever goes on with a sub-agent asks again what it still waits for.
+    { type: 'approval-request', callId: 'c1/c7', name: 'look', input: { id: 1 } },
   )
   const only = onlyCall(log)
   expect(linesOf(only.inner?.rows ?? [])).toEqual(['text I look inside.', 'call c7'])

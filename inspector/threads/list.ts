@@ -50,7 +50,8 @@ async function refresh(): Promise<void> {
     if (own !== latest) return
     isOutOfReach.value = true
   }
-  later(refreshMs)
+  // What was typed meanwhile is asked for sooner.
+  if (asked === wanted.value) later(refreshMs)
 }
 
 /** A page that nobody sees, or that has yet to tell who it is, asks nothing. */

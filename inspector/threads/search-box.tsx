@@ -11,10 +11,15 @@ import { statuses } from './status.ts'
 /** Which threads are shown, and how many that are. */
 export function SearchBox() {
   const box = useRef<HTMLInputElement>(null)
+  const take = () => {
+    box.current?.focus()
+    box.current?.select()
+  }
   const go = () => {
     threadsOpen.value = true
-    // On a small screen it is there only after the next drawing.
-    requestAnimationFrame(() => box.current?.select())
+    take()
+    // On a small screen it is there only after the next drawing. Elsewhere somebody may be writing by then.
+    if (document.activeElement !== box.current) requestAnimationFrame(take)
   }
   useShortcut({ keys: 's', does: 'Searches the threads', run: go })
   useShortcut({

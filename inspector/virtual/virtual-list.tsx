@@ -13,8 +13,6 @@ export interface ListHandle {
 
 export interface VirtualListProps extends Rows {
   readonly render: (index: number) => ComponentChildren
-  /** Another value when rows have changed. */
-  readonly version: unknown
   readonly label: string
   /** Begins at the end, and stays there while it grows as long as the reader does. */
   readonly stick?: boolean

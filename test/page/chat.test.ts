@@ -171,6 +171,32 @@ describePage('the chat', (visit) => {
     expect(await inside.getByRole('button', { name: /Retry|Fork|Details|Allow/ }).count()).toBe(0)
   })
 
+  test('what a sub-agent asks again, since only one of its calls was decided, is asked once', async () => {
+    const pays = [5, 7].map((amount) => ({ call: 'pay', input: { amount } }))
+    const desk = await openDesk({
+      script: [[{ call: 'clerk', input: { prompt: 'Pay the bills.' } }], pays, 'I have paid.', 'It is paid.'],
+      agents: (model) => {
+        const input = z.object({ amount: z.number() })
+        const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
+        const clerk = agent({ name: 'clerk', model, tools: [pay] })
+        return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
+      },
+    })
+    const chat = chatOf(await visit(desk.url))
+    await chat.say('Settle this.')
+    await expect.poll(() => chat.button('Allow').count()).toBe(2)
+    await chat.button('Allow').first().click()
+    const asked = async () => {
+      const entries = await desk.app.thread(chat.threadId()).read()
+      return entries.filter(({ event }) => event.type === 'approval-request').length
+    }
+    await expect.poll(asked).toBe(3)
+    await expect.poll(() => chat.button('Allow').count()).toBe(1)
+    await chat.button('Allow').click()
+    await chat.ends(1)
+    expect(await chat.conversation.getByText('Not decided').count()).toBe(0)
+  })
+
   test('whoever has scrolled up stays there, and jumps to the latest by a button', async () => {
     const desk = await openDesk({ script: ['A line.\n\n'.repeat(80), 'The latest.'] })
     const page = await visit(desk.url)

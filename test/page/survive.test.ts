@@ -13,6 +13,15 @@ const slow: ScriptStep[] = words.flatMap((text): ScriptStep[] => [{ text }, { pa
 const lost =
   /ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|WebSocket connection to/
 
+/** Resolves when the page has asked for events in vain so many times: more often than a client asks who was never answered. */
+async function inVain(page: Page, times = 9): Promise<void> {
+  let failed = 0
+  page.on('requestfailed', (request) => {
+    if (request.url().includes('/events')) failed++
+  })
+  await expect.poll(() => failed, { timeout: 60_000 }).toBeGreaterThanOrEqual(times)
+}
+
 /** Each word once and none left out, wherever it was cut. */
 async function expectWhole(page: Page) {
   await seen(page).getByText('word40').waitFor()
@@ -56,6 +65,38 @@ describePage('an answer goes on', (visit) => {
     await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
   })
 
+  test('when the network was away for long', async () => {
+    const { url } = await openDesk({ script: [slow] })
+    const page = await visit(url, { tolerates: [lost] })
+    await say(page, 'Count')
+    await seen(page).getByText('word3').waitFor()
+    await page.context().setOffline(true)
+    await inVain(page)
+    await page.getByText('Connection lost').waitFor()
+    await page.context().setOffline(false)
+    await expectWhole(page)
+    await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
+  })
+
+  test('in a thread that was opened while its server was away', async () => {
+    const desk = await openDeskProcess({ script: ['First.', 'Second.'] })
+    const page = await visit(desk.url, { tolerates: [lost] })
+    await say(page, 'One')
+    await seen(page).getByText('First.').waitFor()
+    const address = page.url()
+    await page.getByRole('button', { name: 'New thread', exact: true }).click()
+    await page.getByRole('heading', { name: 'What is it about?' }).waitFor()
+    await desk.kill()
+    const vain = inVain(page)
+    await page.evaluate((to) => location.assign(to), address)
+    await vain
+    await page.getByText('Connection lost').waitFor()
+    await desk.start()
+    await seen(page).getByText('First.').waitFor()
+    await say(page, 'Two')
+    await seen(page).getByText('Second.').waitFor()
+  })
+
   test('when its server was killed and another took over, with a quiet notice', async () => {
     const desk = await openDeskProcess({ script: [slow, slow] })
     const page = await visit(desk.url, { tolerates: [lost] })
@@ -68,6 +109,10 @@ describePage('an answer goes on', (visit) => {
     await expectWhole(page)
     await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
     await screenshot(page, 'taken-over')
+    await page.getByRole('button', { name: 'Inspect' }).click()
+    await page.getByText('As a table').click()
+    for (const what of ['Page not connected', 'Taken over'])
+      await page.getByRole('button', { name: what }).first().waitFor()
   })
 
   test('when its server was killed in the middle of an approval, which can still be given', async () => {

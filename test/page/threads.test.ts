@@ -248,7 +248,12 @@ describePage('with nothing but a keyboard', (visit) => {
         () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
       )
     await expect.poll(async () => (await list.titles()).length, patience).toBe(2)
-    await page.keyboard.press('s')
+    // However soon the next key comes, it is one of the search.
+    const focusedAtOnce = () => {
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 's', bubbles: true }))
+      return document.activeElement?.getAttribute('type')
+    }
+    expect(await page.evaluate(focusedAtOnce)).toBe('search')
     await page.keyboard.type('one')
     await list.nav.getByText('1 found.').waitFor()
     for (const _ of ['the filter', 'the link', 'the menu']) await page.keyboard.press('Tab')

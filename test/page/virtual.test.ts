@@ -22,7 +22,6 @@ const script = `
   const seen = { atEnd: [], rendered: 0 }
   let rows = []
   let options = {}
-  let version = 0
   const Row = ({ row }) =>
     h('div', { style: { height: row.height + 'px' } },
       Array.from({ length: row.parts }, (_, i) => h('p', { key: i, style: { height: '50px', margin: 0 } }, row.name + ' part ' + i)),
@@ -32,8 +31,7 @@ const script = `
     count: rows.length,
     keyOf: (index) => rows[index].name,
     estimate: () => 40,
-    render: (index) => (seen.rendered++, h(Row, { row: rows[index], version })),
-    version: ++version,
+    render: (index) => (seen.rendered++, h(Row, { row: rows[index] })),
     handle,
     onAtEnd: (is) => seen.atEnd.push(is),
     ...options,
