@@ -10,7 +10,7 @@ const base = new URL('.', location.href).href
 const tokenKey = 'millrace.token'
 
 /** For as long as the tab is open: a token is not left behind on the machine. */
-const token = signal(kept(tokenKey, 'sessionStorage') ?? '')
+export const token = signal(kept(tokenKey, 'sessionStorage') ?? '')
 
 /** The server wants to know who asks. */
 export const signedOut = signal(false)

@@ -27,7 +27,7 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
       <IconButton icon="help" label="Keyboard shortcuts" onClick={onHelp} />
       <button
         type="button"
-        class="plain app-panel-button"
+        class="plain"
         aria-expanded={panelOpen.value && open !== undefined}
         disabled={!open}
         title="Inspector (i)"

@@ -13,7 +13,7 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
           <div key={keys}>
             <dt>
               {keys.split('+').map((key) => (
-                <kbd key={key}>{names[key] ?? key.replace(/^[a-z]$/, (letter) => letter.toUpperCase())}</kbd>
+                <kbd key={key}>{names[key] ?? key}</kbd>
               ))}
             </dt>
             <dd>{does}</dd>

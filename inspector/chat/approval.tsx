@@ -29,21 +29,31 @@ function decisionWords({ approved, input }: NonNullable<Approval['decision']>): 
   return input ? 'Allowed as changed' : 'Allowed'
 }
 
+/** What is being written in forms: one that is scrolled out of sight is not there, and what was written in it is. */
+const drafts = new WeakMap<Approval['request'], { readonly text: string; readonly reason: string }>()
+
 type AskProps = Pick<Approval, 'request'> & { readonly session: Session }
 
 function Ask({ request, session }: AskProps) {
   const original = pretty(request.input)
-  const [text, setText] = useState(original)
+  const [draft, setDraft] = useState(drafts.get(request) ?? { text: original, reason: '' })
   const [failure, setFailure] = useState('')
-  const reason = useRef<HTMLInputElement>(null)
+  const form = useRef<HTMLFieldSetElement>(null)
   const id = useId()
+  const { text, reason } = draft
   const wrong = inputProblem(text)
   const problem = wrong || failure
 
+  function change(changes: Partial<typeof draft>) {
+    const next = { ...draft, ...changes }
+    drafts.set(request, next)
+    setDraft(next)
+  }
+
   async function decide(approved: boolean) {
-    const why = reason.current?.value.trim()
+    const why = reason.trim()
     // The form goes away, and the focus should not go with it.
-    reason.current?.closest('article')?.focus()
+    form.current?.closest('article')?.focus()
     try {
       await session.thread.approve(request.callId, {
         approved,
@@ -58,11 +68,11 @@ function Ask({ request, session }: AskProps) {
   function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>) {
     if (event.key !== 'Escape' || text === original) return
     event.stopPropagation()
-    setText(original)
+    change({ text: original })
   }
 
   return (
-    <fieldset class="chat-ask">
+    <fieldset class="chat-ask" ref={form}>
       <legend>Allow {request.name}?</legend>
       {request.reason && <p>{visible(request.reason)}</p>}
       <label>
@@ -74,13 +84,13 @@ function Ask({ request, session }: AskProps) {
           value={text}
           aria-invalid={wrong !== ''}
           aria-describedby={id}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onInput={({ currentTarget }) => change({ text: currentTarget.value })}
           onKeyDown={onKeyDown}
         />
       </label>
       <label>
         Reason for the model, if you deny
-        <input ref={reason} />
+        <input value={reason} onInput={({ currentTarget }) => change({ reason: currentTarget.value })} />
       </label>
       {problem && (
         <p class="chat-problem" id={id} role={wrong ? undefined : 'alert'}>

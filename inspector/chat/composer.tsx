@@ -129,7 +129,14 @@ export function Composer({ session, agent }: ComposerProps) {
                 </option>
               ))}
             </select>
-            <button type="button" onClick={() => void stop(running)}>
+            <button
+              type="button"
+              onClick={() => {
+                // The button goes with the run, and the focus should not go with it. The message would bring up a keyboard.
+                document.getElementById('chat')?.focus()
+                void stop(running)
+              }}
+            >
               <Icon name="stop" /> Stop
             </button>
           </>

@@ -8,12 +8,17 @@ export interface RowsProps {
   readonly session: Session | undefined
 }
 
-/** All rows of a log, one below the other: for those that are short, such as a sub-agent's. */
+/** So many of the newest rows are shown. A long run has more than a page can hold. */
+const mostRows = 40
+
+/** The rows of a log, one below the other, where there is no list of their own: a sub-agent's, or those of a replay. */
 export function Rows({ log, session }: RowsProps) {
+  const rows = log.rows.slice(-mostRows)
   return (
     <>
-      {[...log.rows, ...log.waiting].map((row, index) => (
-        <RowView key={row.key} row={row} session={session} waits={index >= log.rows.length} />
+      {log.rows.length > mostRows && <p class="quiet">Earlier rows are not shown.</p>}
+      {[...rows, ...log.waiting].map((row, index) => (
+        <RowView key={row.key} row={row} session={session} waits={index >= rows.length} />
       ))}
     </>
   )

@@ -76,7 +76,7 @@ export function foldCall(
       return
     case 'approval-request':
       // Whoever goes on with a sub-agent asks again what it still waits for.
-      if (call.approvals.some(({ request }) => request.callId === event.callId)) return
+      if (call.approvals.some(({ request, decision }) => request.callId === event.callId && !decision)) return
       call.approvals.push({ request: event, at, decision: undefined, decidedAt: undefined })
       return
     case 'approval': {

@@ -40,7 +40,8 @@ function goOn(log: Log, run: Run, leg: Omit<Leg, 'why'>) {
   changed(run).outcome = undefined
   run.error = undefined
   log.open.run = run
-  if (why === 'lost') {
+  // A fork from the middle of a run has it stopped, and lost nothing.
+  if (why === 'lost' && log.entries.at(-2)?.event.type !== 'stop') {
     const text = 'The process that worked on this was lost. Another has taken over.'
     pushNotice(log, { notice: 'taken-over', seq, at, text })
   }

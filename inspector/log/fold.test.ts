@@ -233,12 +233,48 @@ test('what a sub-agent does is a log inside its call, and what it asks of a pers
     inner(call('c7')),
     { type: 'approval-request', callId: 'c1/c7', name: 'look', input: { id: 1 } },
     { type: 'approval', callId: 'c1/c7', approved: false },
-    // Whoever goes on with a sub-agent asks again what it still waits for.
-    { type: 'approval-request', callId: 'c1/c7', name: 'look', input: { id: 1 } },
   )
   const only = onlyCall(log)
   expect(linesOf(only.inner?.rows ?? [])).toEqual(['text I look inside.', 'call c7'])
   expect(only.approvals).toMatchObject([{ request: { callId: 'c1/c7' }, decision: { approved: false } }])
+})
+
+test('what a sub-agent asks once more, since it went on before somebody decided, is asked once', () => {
+  const asks = (id: string): ThreadEvent => ({
+    type: 'approval-request',
+    callId: `c1/${id}`,
+    name: 'look',
+    input: {},
+  })
+  const log = logOf(
+    says('Look'),
+    starts({ heard: [1] }),
+    round(1),
+    call('c1'),
+    asks('c7'),
+    asks('c8'),
+    { type: 'approval', callId: 'c1/c7', approved: true },
+    asks('c8'),
+    { type: 'approval', callId: 'c1/c8', approved: true },
+  )
+  expect(
+    onlyCall(log).approvals.map(({ request, decision }) => [request.callId, decision?.approved]),
+  ).toEqual([
+    ['c1/c7', true],
+    ['c1/c8', true],
+  ])
+})
+
+test('a fork from the middle of a run is not told as a process that was lost', () => {
+  const log = logOf(
+    says('Hello'),
+    starts({ heard: [1] }),
+    round(1),
+    text('Half'),
+    { type: 'stop', reason: 'the thread was forked here' },
+    starts({ resumes: 'run_1', runId: 'run_2' }),
+  )
+  expect(log.rows.filter(({ kind }) => kind === 'notice')).toEqual([])
 })
 
 test('whatever is shown changes its version when it changes', () => {

@@ -61,7 +61,8 @@ function later(ms: number) {
   timer = setTimeout(() => void refresh(), ms)
 }
 
-async function listed({ search, status }: Wanted, count: number): Promise<Omit<Found, 'wanted'>> {
+async function listed({ search: words, status }: Wanted, count: number): Promise<Omit<Found, 'wanted'>> {
+  const search = words.trim()
   const threads: ThreadInfo[] = []
   let next: ThreadPage['next']
   do {
@@ -85,11 +86,10 @@ export function showMore(): void {
   void refresh()
 }
 
+/** As it was typed: a space at the end is where the next word begins. */
 export function searchFor(words: string): void {
-  const search = words.trim().slice(0, 256)
-  if (search === wanted.value.search) return
   most = pageSize
-  wanted.value = { ...wanted.value, search }
+  wanted.value = { ...wanted.value, search: words }
   later(typingMs)
 }
 

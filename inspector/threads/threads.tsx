@@ -6,7 +6,7 @@ import { Icon } from '../icons.tsx'
 import { useShortcut } from '../keyboard.ts'
 import { session, threadsOpen } from '../state.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
-import { found, isOutOfReach, showMore, wanted, watchThreads } from './list.ts'
+import { found, isOutOfReach, showMore, watchThreads } from './list.ts'
 import { SearchBox } from './search-box.tsx'
 import { ThreadRow } from './thread-row.tsx'
 import './threads.css'
@@ -46,7 +46,9 @@ export function Threads() {
             More
           </button>
         )}
-        {threads?.threads.length === 0 && <Nothing />}
+        {threads?.threads.length === 0 && !threads.wanted.search && !threads.wanted.status && (
+          <p class="threads-note quiet">There are no threads yet.</p>
+        )}
         {isOutOfReach.value && <p class="threads-note quiet">The list is out of reach. It is tried again.</p>}
       </div>
       {chosen && (
@@ -80,11 +82,6 @@ function Rows({ list, onDelete }: RowsProps) {
       ))}
     </ul>
   )
-}
-
-function Nothing() {
-  const { search, status } = found.value?.wanted ?? wanted.value
-  return <p class="threads-note quiet">{search || status ? 'Nothing found.' : 'There are no threads yet.'}</p>
 }
 
 function nearEnd({ scrollTop, scrollHeight, clientHeight }: Element): boolean {

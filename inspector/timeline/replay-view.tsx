@@ -7,9 +7,6 @@ import { Icon } from '../icons.tsx'
 import type { Replay } from './replay.ts'
 import { speeds } from './replay.ts'
 
-/** So many of the newest rows are shown. A long run has more than a page can hold. */
-const mostRows = 40
-
 /** A run once more, at its own pace, with the chat as it was then. */
 export function ReplayView({ replay }: { readonly replay: Replay }) {
   const { axis, time, speed, play, pause, step, seek } = replay
@@ -62,10 +59,9 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section class="timeline-replayed" aria-label="The chat as it was" tabIndex={0}>
-        {log.rows.length > mostRows && <p class="quiet">Earlier rows are not shown.</p>}
         <ShownTime.Provider value={time}>
           {/* What grows in a log that begins anew is not what was drawn before. */}
-          <Rows key={beginnings} log={{ ...log, rows: log.rows.slice(-mostRows) }} session={undefined} />
+          <Rows key={beginnings} log={log} session={undefined} />
         </ShownTime.Provider>
       </section>
     </section>

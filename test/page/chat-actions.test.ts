@@ -124,6 +124,25 @@ describePage('a call that waits for a person', (visit) => {
     expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Tool refund_order')
   })
 
+  test('keeps what was written in it while it is out of sight', async () => {
+    const desk = await refundDesk()
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    const input = page.getByRole('textbox', { name: /^Input/ })
+    const reason = page.getByRole('textbox', { name: /^Reason/ })
+    await input.fill('{ "id": "ORD-42", "amount": 40 }')
+    await reason.fill('Too late')
+    await chat.message.focus()
+    for (let index = 0; index < 20; index++) await chat.say(`And ${index}${'\n.'.repeat(20)}`)
+    await chat.rows('said').getByText('And 19').waitFor()
+    await input.waitFor({ state: 'detached' })
+    await page.locator('.chat-list').evaluate((list) => list.scrollTo(0, 0))
+    await input.waitFor()
+    expect(await input.inputValue()).toContain('40')
+    expect(await reason.inputValue()).toBe('Too late')
+  })
+
   test('shows what was decided elsewhere', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
@@ -183,6 +202,16 @@ describePage('while a run goes on', (visit) => {
     }
     expect(await chat.rows('end').allInnerTexts()).toHaveLength(3)
     expect(await chat.button('Stop').count()).toBe(0)
+  })
+
+  test('the focus stays in the chat when the button that stopped it is gone', async () => {
+    const desk = await openDesk({ script: [[{ text: 'Hm' }, { hang: true }]] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Go on')
+    await chat.button('Stop').press('Enter')
+    await chat.ends(1)
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('chat')
   })
 
   test('what is said steers it: its next round hears it', async () => {

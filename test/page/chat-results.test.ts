@@ -40,6 +40,23 @@ describePage('what comes of a call', (visit) => {
     expect(await card.getByRole('link').getAttribute('href')).toBe('https://example.com/cat.png')
   })
 
+  test('of a sub-agent that did much is not drawn whole', async () => {
+    const look = tool({ name: 'look', description: 'l', input: z.object({}), run: () => 'seen' })
+    const steps = scriptedModel((_, index) => (index < 100 ? [{ call: 'look' }] : 'Seen all.'))
+    const clerk = agent({ name: 'clerk', model: steps, tools: [look], maxRounds: 200 })
+    const desk = await openDesk({
+      script: [[{ call: 'clerk', input: { prompt: 'Look' } }], 'So be it.'],
+      agents: (model) => ({ helper: agent({ model, tools: [clerk.asTool({ description: 'c' })] }) }),
+    })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('Look')
+    await chat.ends(1)
+    const card = chat.card('clerk')
+    await card.getByText('Earlier rows are not shown.').waitFor()
+    expect(await card.locator('.chat-row').count()).toBe(40)
+  })
+
   test('of a tool that the provider runs has a card too', async () => {
     const round: ScriptStep[] = [
       { providerTool: 'web_search', input: { query: 'mill race' }, output: { hits: 3 } },

@@ -19,6 +19,20 @@ describePage('the page as it is served', (visit) => {
     await screenshot(page, 'first-answer')
   })
 
+  test('works where the browser keeps nothing', async () => {
+    const { url } = await openDesk({ script: ['Hello.'] })
+    const page = await visit(url)
+    await page.addInitScript(() => {
+      const get = () => {
+        throw new DOMException('Access is denied', 'SecurityError')
+      }
+      for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get })
+    })
+    await page.reload()
+    await say(page, 'Hi')
+    await seen(page).getByText('Hello.').waitFor()
+  })
+
   test('loads on a phone', async () => {
     const { url } = await openDesk({ script: ['It is on its way.'] })
     const page = await visit(url, { viewport: phone, hasTouch: true, isMobile: true })

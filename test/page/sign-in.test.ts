@@ -12,11 +12,10 @@ const auth = (request: Request) =>
 /** The browser tells of what it was refused, and of the socket. */
 const tolerates = [/401/, /WebSocket connection to/]
 
-async function signIn(page: Page) {
+async function signIn(page: Page, token = secret) {
   const dialog = page.getByRole('dialog', { name: 'Who are you?' })
-  await dialog.getByLabel('Token').fill(secret)
+  await dialog.getByLabel('Token').fill(token)
   await dialog.getByRole('button', { name: 'Sign in' }).click()
-  await dialog.waitFor({ state: 'detached' })
 }
 
 describePage('a server that asks who one is', (visit) => {
@@ -33,6 +32,15 @@ describePage('a server that asks who one is', (visit) => {
     await chat.rows('text').getByText('It is on its way').waitFor()
     await chat.button('Stop').click()
     await chat.ends(1)
+  })
+
+  test('says so if it does not know the token', async () => {
+    const { url } = await openDesk({ script: ['Hello.'], app: { auth } })
+    const page = await visit(url, { tolerates })
+    await signIn(page, 'a guess')
+    await page.getByRole('alert').getByText('The token you gave is not known here.').waitFor()
+    await signIn(page)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
   test('offers its agents to somebody who has signed in', async () => {

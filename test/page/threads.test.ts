@@ -137,6 +137,21 @@ describePage('the list of threads', (visit) => {
 })
 
 describePage('threads are found', (visit) => {
+  test('by words with a pause between them', async () => {
+    const { url } = await openDesk({ script: answers })
+    await talk(url, 'a', 'Money back')
+    const page = await visit(url)
+    const list = listOf(page)
+    await list.search.pressSequentially('money ')
+    await list.nav.getByText('1 found.').waitFor()
+    // The list is asked for again and again, and what was typed stays.
+    await page.waitForResponse(/search=money$/)
+    await page.waitForResponse(/search=money$/)
+    await list.search.pressSequentially('back')
+    await page.waitForResponse(/search=money(\+|%20)back$/)
+    expect(await list.search.inputValue()).toBe('money back')
+  })
+
   test('by their words, on the server, and by what they are doing', async () => {
     const { url } = await openDesk({ script: [[{ hang: true }], 'Sunny.', 'Rainy.'] })
     const busy = await client(url).create({ id: 'busy' })
