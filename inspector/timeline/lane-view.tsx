@@ -44,7 +44,7 @@ export function LaneView({ lane, index, top, shapes, xOf, isSeen, start, barProp
             style={{ left: `${gutter + x}px`, width: `${width}px` }}
             {...barProps(shape, index)}
           >
-            {width > took.length * letter && !bar.bad && <span>{took}</span>}
+            {width > (took.length + 2) * letter && !bar.bad && <span>{took}</span>}
           </button>
         )
       })}
