@@ -1,6 +1,6 @@
 import type { ApprovalEvent, Model, RunEvent } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
-import type { Schema, Tool, ToolContext } from '../tools/index.ts'
+import type { Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
@@ -45,9 +45,9 @@ interface Decided {
 }
 
 /** What all of the tools need, taken together. */
-type ContextOf<Tools extends readonly Tool[]> = (
+type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
   Tools[number] extends infer One
-    ? One extends Tool<infer Context>
+    ? One extends Tool<infer Context> | Toolbox<infer Context>
       ? (context: Context) => void
       : never
     : never
@@ -57,7 +57,7 @@ type ContextOf<Tools extends readonly Tool[]> = (
 
 /** Defines an agent. Nothing is checked or started before it is used. */
 export function agent<
-  const Tools extends readonly Tool[] = readonly [],
+  const Tools extends readonly (Tool | Toolbox)[] = readonly [],
   const Output extends Schema | undefined = undefined,
   Context = ContextOf<Tools>,
 >(
@@ -76,7 +76,9 @@ export function agent<
     op: string,
     run: RunOptions<Context>,
     startFrom: (options: LoopOptions<Context>) => LoopStart,
-    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe'> = { planOnly: false },
+    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe' | 'above'> = {
+      planOnly: false,
+    },
   ) {
     const merged = { ...mergeRunOptions(settings(op), run, op), ...more }
     const runId = `run_${crypto.randomUUID()}`
@@ -92,7 +94,7 @@ export function agent<
   function fromLog(op: string, events: readonly RunEvent[], decisions: readonly unknown[]) {
     return ({ tools }: LoopOptions<Context>) => {
       const state = readLog(events, op)
-      return { log: events, decisions: readDecisions(decisions, state, tools, op) }
+      return { log: events, decisions: readDecisions(decisions, state, tools(), op) }
     }
   }
 
@@ -147,7 +149,10 @@ export function agent<
       ) => {
         const run = { signal: context.signal, context: context.context }
         const { relay, commit, observe } = context
-        return open(begin(op, run, startFrom, { planOnly: false, relay, commit, observe }), run)
+        return open(
+          begin(op, run, startFrom, { planOnly: false, relay, commit, observe, above: context }),
+          run,
+        )
       }
       return agentTool<Context>(
         {
@@ -164,7 +169,7 @@ export function agent<
         return readUserMessage(input, { op, model: models[0] as Model })
       },
       async readDecision(decision, state, op) {
-        const { tools } = settings(op)
+        const tools = settings(op).tools()
         const [event] = readDecisions([decision], state, tools, op) as [ApprovalEvent]
         await checkChangedInput(event, state, tools, op)
         return event

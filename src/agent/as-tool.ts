@@ -53,6 +53,8 @@ export function agentTool<Context>(
     name,
     input: promptSchema,
     repeat: 'safe',
+    // What it does is judged where it does it.
+    access: () => [],
     run: async ({ prompt }, context: ToolContext<Context>) => {
       const { resumed } = context
       const last = resumed?.events.at(-1)

@@ -1,7 +1,13 @@
-import type { ApprovalEvent, JsonObject, RunState } from '../protocol/index.ts'
+import type {
+  ApprovalEvent,
+  ApprovalRequestEvent,
+  JsonObject,
+  Remembered,
+  RunState,
+} from '../protocol/index.ts'
 import { invalidInput, isObject, openRequests, toJson } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
-import { isThenable } from '../tools/index.ts'
+import { isThenable, ruleProblem } from '../tools/index.ts'
 
 /** Makes decisions into events, held against the calls that wait for one. Throws `invalid_input`, before anything is run. */
 export function readDecisions(
@@ -22,8 +28,8 @@ export function readDecisions(
   const decided = new Set<string>()
   return decisions.map((decision: unknown): ApprovalEvent => {
     if (!isObject(decision) || typeof decision.callId !== 'string' || typeof decision.approved !== 'boolean')
-      return fail('a decision must be { callId, approved: true | false, reason?, input? }')
-    const { callId, approved, reason, input } = decision
+      return fail('a decision must be { callId, approved: true | false, reason?, input?, remember? }')
+    const { callId, approved, reason, input, remember } = decision
     const request = open.find((request) => request.callId === callId)
     if (!request) return fail(`no call '${callId}' waits for a decision`)
     if (decided.has(callId)) fail(`the call '${callId}' is decided twice`)
@@ -32,13 +38,48 @@ export function readDecisions(
       return fail('the reason of a decision must be text')
     if (input !== undefined && !isObject(input))
       return fail(`the changed input for '${callId}' must be an object`)
-    const approval = { type: 'approval', callId, approved, ...(reason !== undefined && { reason }) } as const
+    const kept = remember === undefined ? undefined : readRemember(remember, request, approved)
+    if (typeof kept === 'string') return fail(kept)
+    const approval = {
+      type: 'approval',
+      callId,
+      approved,
+      ...(reason !== undefined && { reason }),
+      ...(kept && { remember: kept }),
+    } as const
     if (!input) return approval
     // A call inside a sub-agent, or with a schema that checks asynchronously, is checked when it runs, and the model told.
     const checked = checkAgainstTool(callId, input, state, tools)
     if (checked && !isThenable(checked) && checked.issues) fail(misfit(request, checked.issues))
     return { ...approval, input: toJson(input) as JsonObject }
   })
+}
+
+const mostRules = 100
+
+/** What is to be allowed from now on, or what is wrong with that. */
+function readRemember(
+  remember: unknown,
+  { callId, permission, remember: offered }: ApprovalRequestEvent,
+  approved: boolean,
+): Remembered | string {
+  const asked = isObject(remember) ? remember : { for: remember }
+  const { for: howLong, rules = offered?.rules } = asked
+  if (howLong !== 'thread' && howLong !== 'always')
+    return "remember must be 'thread', 'always' or { for: 'thread' | 'always', rules }"
+  if (!approved) return 'only what is approved can be remembered'
+  if (!offered)
+    return permission
+      ? `nothing can be remembered of '${callId}', since it has to be looked at each time: decide without remember`
+      : `nothing can be remembered of '${callId}': it is not one of the agent's rules that asks`
+  if (!offered.for.includes(howLong))
+    return `nothing can be remembered for good here: the agent's permission({ … }) has no memory; say 'thread'`
+  if (!Array.isArray(rules) || rules.length === 0) return 'the rules to be remembered must be a list of texts'
+  // Each is looked at with every call from now on.
+  if (rules.length > Math.max(mostRules, offered.rules.length))
+    return `at most ${mostRules} rules can be remembered at once, not ${rules.length}`
+  const problem = rules.map(ruleProblem).find(Boolean)
+  return problem ? `it cannot be remembered: ${problem}` : { for: howLong, rules: rules.map(String) }
 }
 
 /** The same for a schema that takes its time, where there is time. Rejects with `invalid_input`. */

@@ -8,7 +8,7 @@ import type {
 } from '../protocol/index.ts'
 import { applyEvent, emptyState, MillraceError, nextAction, toMillraceError } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
-import { repeatGuard, toolRuntime } from '../tools/index.ts'
+import { guardOf, repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
 import { eventLog } from './event-log.ts'
 import { interrupted } from './interrupted.ts'
@@ -45,13 +45,14 @@ export interface Loop {
 export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
   const { clock } = options
   const state = 'state' in start ? start.state : emptyState()
-  const guard = options.repeatLimits && repeatGuard(options.repeatLimits)
+  const repeats = options.repeatLimits && repeatGuard(options.repeatLimits)
   if ('log' in start) for (const event of start.log) recall(state, event)
   if ('told' in start) {
     const past = emptyState()
     for (const event of start.told) recall(past, event)
   }
   const log = eventLog((event) => applyEvent(state, event))
+  const granted = () => [...state.granted, ...(options.above?.granted?.() ?? [])]
   /** Set when the end begins: nothing new is taken up. */
   let stopped = false
   let over = false
@@ -66,7 +67,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (event.type === 'tool-result') {
       const known = into.calls.get(event.callId)
       if (known && known.attempts > 0)
-        guard?.record(event.name, known.input ?? known.call.input, event.output)
+        repeats?.record(event.name, known.input ?? known.call.input, event.output)
     }
     applyEvent(into, event)
   }
@@ -90,7 +91,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     concurrency: options.toolConcurrency,
     timeoutMs: options.toolTimeoutMs,
     maxResultChars: options.maxResultChars,
-    repeats: guard,
+    repeats,
+    guard: guardOf({ policy: options.permission, granted, above: options.above?.guard }),
+    granted,
+    runSignal: options.above?.runSignal,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,
     onFailure(name, reason) {
@@ -113,7 +117,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (state.phase === 'telling') rounds.interrupt(error)
     if (outcome !== 'suspended') {
       const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
-      runtime.cancel(reason)
+      runtime.cancel(reason, { inOrder: outcome !== 'cancelled' && outcome !== 'failed' })
       for (const { call, result, inFlight } of state.calls.values())
         if (!result) runtime.refuse(call, inFlight ? unknownFate : reason, inFlight ? 'unknown' : 'cancelled')
     }

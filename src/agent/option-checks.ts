@@ -1,5 +1,6 @@
 import type { Model, Problem } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, MillraceError } from '../protocol/index.ts'
+import { isToolbox } from '../tools/index.ts'
 
 // What agent(), a run and prepareRound check alike.
 
@@ -36,9 +37,10 @@ export function modelList(
 }
 
 export function toolsProblem(value: unknown): Problem {
-  if (!Array.isArray(value)) return `must be an array of tools, not ${kindOf(value)}`
+  if (!Array.isArray(value)) return `must be an array of tools or toolboxes, not ${kindOf(value)}`
   const names = new Set<string>()
-  for (const tool of value) {
+  for (const tool of value.flatMap((one) => (isToolbox(one) ? one.tools : one))) {
+    if (tool instanceof Promise) return 'has a promise in it: await it, as in [await mcp({ … })]'
     if (!isObject(tool) || !isObject(tool.schema)) return 'must hold only what tool({ … }) has made'
     const name = String(tool.name)
     if (names.has(name)) return `has two tools named '${name}': give each its own name`

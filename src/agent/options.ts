@@ -30,11 +30,14 @@ import type {
   CompiledSchema,
   InferInput,
   InferValue,
+  Policy,
   RepeatLimits,
   Schema,
   Tool,
+  Toolbox,
+  ToolContext,
 } from '../tools/index.ts'
-import { compileSchema } from '../tools/index.ts'
+import { compileSchema, toolsIn } from '../tools/index.ts'
 import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
@@ -49,7 +52,7 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   /** Refuses a model that gives its whole answer at once, with `streaming_not_supported`. */
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
-  readonly tools?: readonly Tool<Context>[] | undefined
+  readonly tools?: readonly (Tool<Context> | Toolbox<Context>)[] | undefined
   /** How many rounds may run tools; there is one more generation than that. */
   readonly maxRounds?: number | undefined
   /** The final answer is JSON of this schema, and `result.output` its value. */
@@ -78,6 +81,8 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly contextTokens?: number | undefined
   /** How it is shortened: `summarize()` if absent; `false` leaves it as it is. */
   readonly shorten?: Shorten | false | undefined
+  /** What its tools may do without asking, as `permission()` makes it. Everything, if absent. */
+  readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
   readonly afterCall?: AfterCall<Context> | undefined
@@ -102,7 +107,8 @@ export interface LoopOptions<Context> {
   readonly models: readonly Model[]
   readonly requireStreaming: boolean
   readonly system: string | undefined
-  readonly tools: readonly Tool<Context>[]
+  /** Those that there are now. */
+  readonly tools: () => readonly Tool<Context>[]
   readonly context: Context
   readonly settings: ModelSettings
   readonly toolChoice: ToolChoice | undefined
@@ -122,6 +128,7 @@ export interface LoopOptions<Context> {
   readonly runMs: number
   readonly contextTokens: number | undefined
   readonly shorten: Shorten | undefined
+  readonly permission: Policy | undefined
   readonly prepareRound: PrepareRound<Context> | undefined
   readonly beforeCall: BeforeCall<Context> | undefined
   readonly afterCall: AfterCall<Context> | undefined
@@ -132,6 +139,8 @@ export interface LoopOptions<Context> {
   readonly commit?: (() => Promise<void>) | undefined
   /** Told of each model call, and of what goes over the wire. */
   readonly observe?: ObserveCall | undefined
+  /** The run that has started this one as a tool of its own. */
+  readonly above?: Pick<ToolContext, 'guard' | 'granted' | 'runSignal'> | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */
@@ -173,6 +182,8 @@ const agentTable: OptionTable<AgentOptions> = {
     value !== false &&
     typeof value !== 'function' &&
     `must be false or a function, such as summarize() makes, not ${kindOf(value)}`,
+  permission: (value) =>
+    !(isObject(value) && typeof value.judge === 'function') && 'must be what permission({ … }) has made',
   prepareRound: aFunction,
   beforeCall: aFunction,
   afterCall: aFunction,
@@ -214,11 +225,12 @@ export function checkAgentOptions<Context>(
     requireStreaming,
   })
   const [first] = models as [Model]
-  const tools = options.tools ?? []
-  if (tools.length > 0 && !first.capabilities.tools)
+  const given = options.tools ?? []
+  const tools = () => toolsIn(given)
+  if (given.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
   const { toolChoice, repeatLimits, shorten = summarize() } = options
-  checkChoice(toolChoice, tools, op)
+  checkChoice(toolChoice, tools(), op)
   return {
     agent: options.name ?? 'agent',
     models,
@@ -242,6 +254,7 @@ export function checkAgentOptions<Context>(
     runMs: options.runMs ?? Number.POSITIVE_INFINITY,
     contextTokens: options.contextTokens,
     shorten: shorten || undefined,
+    permission: options.permission,
     prepareRound: options.prepareRound,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,
@@ -258,7 +271,7 @@ export function mergeRunOptions<Context>(
   if (!isObject(run as unknown))
     throw invalidInput(op, `the options of a run must be an object, not ${kindOf(run)}`)
   checkOptions(run, runTable, { op, what: 'the run option' })
-  checkChoice(run.toolChoice, agent.tools, op)
+  checkChoice(run.toolChoice, agent.tools(), op)
   return {
     ...agent,
     context: run.context as Context,

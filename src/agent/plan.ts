@@ -1,6 +1,5 @@
 import type { JsonObject } from '../protocol/index.ts'
-import { messageOf } from '../protocol/index.ts'
-import { asksPerson, prepareCall } from '../tools/index.ts'
+import { admitCall, guardOf } from '../tools/index.ts'
 import type { Loop } from './loop.ts'
 import type { LoopOptions } from './options.ts'
 import type { RunResult, Watchable } from './run.ts'
@@ -48,21 +47,24 @@ export function openPlan<Context>({
 /** What would become of each call of the round, in order. */
 async function planCalls<Context>(
   { state, tools }: Loop,
-  { beforeCall, context }: LoopOptions<Context>,
+  { beforeCall, context, permission }: LoopOptions<Context>,
 ): Promise<PlannedCall[]> {
+  const guard = guardOf({ policy: permission, granted: () => state.granted, above: undefined })
   const calls = [...state.calls.values()].map(({ call }) => call)
   return Promise.all(
     calls.map(async (call): Promise<PlannedCall> => {
       const { callId, name, input } = call
-      const prepared = await prepareCall(call, { tools, beforeCall, runId: state.runId, context })
-      if (prepared.type === 'refused')
-        return { callId, name, input, needsApproval: false, problem: prepared.reason }
-      try {
-        const asks = await prepared.tool.approve(prepared.value, { callId, context })
-        return { callId, name, input: prepared.input, needsApproval: asksPerson(asks) }
-      } catch (error) {
-        const problem = `whether it needs approval could not be decided (${messageOf(error)})`
-        return { callId, name, input, needsApproval: false, problem }
+      const admitted = await admitCall(
+        { call, tools, attempt: 1 },
+        { runId: state.runId, context, guard, repeats: undefined, beforeCall },
+      )
+      switch (admitted.type) {
+        case 'refused':
+          return { callId, name, input, needsApproval: false, problem: admitted.reason }
+        case 'ask':
+          return { callId, name, input: admitted.request.input, needsApproval: true }
+        case 'ready':
+          return { callId, name, input: admitted.input, needsApproval: false }
       }
     }),
   )

@@ -856,6 +856,11 @@ describe('prepareRound', () => {
     ['messages that are no list', { messages: 'hi' }, /'messages' must be an array, not /],
     ['messages that are an object', { messages: {} }, /'messages' must be an array, not /],
     ['tools that are none', { tools: [{}] }, /'tools' must hold only what tool/],
+    [
+      'a toolbox that nobody waited for',
+      { tools: [Promise.resolve()] },
+      /'tools' has a promise in it: await it/,
+    ],
     ['a round', { round: 7 }, /the field 'round' does not exist/],
   ])('%s fails the run and says why', async (_, change, message) => {
     const model = scriptedModel(['Done.'])

@@ -5,6 +5,8 @@ import type {
   MillraceError,
   Model,
   Outcome,
+  Remembered,
+  RememberFor,
   RoundFinish,
   RunEvent,
   Usage,
@@ -24,6 +26,8 @@ export interface Decision {
   readonly reason?: string
   /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
   readonly input?: object
+  /** Allows the same from now on: in this thread or always, by the rules of the request or by others. */
+  readonly remember?: RememberFor | Remembered
 }
 
 /** How a run came out. */

@@ -49,6 +49,7 @@ function orderFor(
     tools,
     attempt: attempts + 1,
     decision: decisions.get(call.callId),
+    asked: requests.get(call.callId),
     ranWith: input ?? requests.get(call.callId)?.input,
     ...(relayed.length > 0 && {
       resumed: { events: [...relayed], decisions: inside(call.callId, decisions) },

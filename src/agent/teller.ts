@@ -59,7 +59,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   let wake = () => {}
   let generation: Generation | undefined
   let shortening: AbortController | undefined
-  let tools: ReadonlyMap<string, Tool> = byName(options.tools)
+  let tools: ReadonlyMap<string, Tool> = byName(options.tools())
   let toolsOfRound = 0
 
   /** A round as the agent's options and the caller's hook want it. */
@@ -70,7 +70,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     const { toolChoice: choice } = options
     const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
     return planRound(
-      { round, messages, model, system, tools: options.tools, settings, toolChoice, context },
+      { round, messages, model, system, tools: options.tools(), settings, toolChoice, context },
       prepareRound,
     )
   }

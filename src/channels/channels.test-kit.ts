@@ -5,6 +5,7 @@ import type { Agent } from '../agent/index.ts'
 import { agent } from '../agent/index.ts'
 import type { Entry, JsonObject } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
+import { permission } from '../tools/built-in.ts'
 import { tool } from '../tools/index.ts'
 
 export const story = 'Once upon a time there was a mill by a race, and the wheel turned as long as water ran.'
@@ -28,6 +29,19 @@ export function asker(): Agent {
     model: callsOnce('cut_rope', { where: 'here' }, 'It is cut.'),
     tools: [cutRope],
   })
+}
+
+/** One whose rules ask, and may be told to remember the answer. */
+export function ruled(): Agent {
+  const tie = tool({
+    name: 'tie_rope',
+    description: 'Ties the rope',
+    input: z.object({ where: z.string() }),
+    access: ({ where }) => [{ kind: 'write', path: where }],
+    run: ({ where }) => `tied ${where}`,
+  })
+  const model = callsOnce('tie_rope', { where: 'here' }, 'It is tied.')
+  return agent({ name: 'ruled', model, tools: [tie], permission: permission({}) })
 }
 
 /** One that has `asker` do it: what waits for a person has an id with a slash in it. */

@@ -39,6 +39,31 @@ const message = {
 
 const reason = textField({ most: 10_000 })
 
+const rememberFor = ['thread', 'always']
+
+/** The thread looks inside. */
+const remember = {
+  schema: {
+    description: 'Allows the same from now on, by the rules of the request or by others.',
+    anyOf: [
+      { type: 'string', enum: rememberFor },
+      {
+        type: 'object',
+        properties: {
+          for: { type: 'string', enum: rememberFor },
+          rules: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 100 },
+        },
+        required: ['for'],
+        additionalProperties: false,
+      },
+    ],
+  },
+  problem: (value: unknown) =>
+    !isObject(value) &&
+    !rememberFor.includes(String(value)) &&
+    "must be 'thread', 'always' or { for: 'thread' | 'always', rules }",
+}
+
 export const sendFields: Fields = {
   message: required(message),
   mode: choiceField('queue', 'steer', 'interrupt'),
@@ -51,6 +76,7 @@ export const answerFields: Fields = {
   approved: required(yesNoField()),
   reason,
   input: objectField({ description: 'Run the call with this instead of what the model wrote.' }),
+  remember,
 }
 
 export const approveFields: Fields = { callId: required(textField({ most: 1000 })), ...answerFields }
@@ -67,7 +93,7 @@ export function stop(thread: Thread, { reason }: StopCommand): Promise<number> {
 
 export function approve(
   thread: Thread,
-  { callId, approved, reason, input }: ApproveCommand,
+  { callId, approved, reason, input, remember }: ApproveCommand,
 ): Promise<number> {
-  return thread.approve(callId, { approved, reason, input })
+  return thread.approve(callId, { approved, reason, input, remember })
 }

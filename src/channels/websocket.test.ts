@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import type { Agent } from '../agent/index.ts'
 import type { App } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
-import { asker, muser, socketClient, story, teller, until, wordsOf } from './channels.test-kit.ts'
+import { asker, muser, ruled, socketClient, story, teller, until, wordsOf } from './channels.test-kit.ts'
 import type { SocketChannel, SocketOptions } from './websocket.ts'
 import { attachSocket } from './websocket.ts'
 
@@ -182,6 +182,20 @@ describe('a client that does not stream', () => {
     await until(() => client.frames.some(({ outcome }) => outcome === 'completed'))
     expect(client.frames.at(-1)).toMatchObject({ type: 'message', text: 'It is cut.' })
     expect((await thread.info()).status).toBe('idle')
+  })
+
+  test('may say how long what it allows is to be remembered', async () => {
+    const { url, thread } = await attached(ruled(), { stream: false, after: 0 })
+    const client = await socketClient(url)
+    client.send({ type: 'send', message: 'Tie it.' })
+    const request = await client.frame('tool_approval_request')
+    const { callId } = request.event as { callId: string }
+    client.send({ type: 'approve', callId, approved: true, remember: 'for a while' })
+    expect(await client.frame('error')).toMatchObject({ code: 'invalid_input' })
+    client.send({ type: 'approve', callId, approved: true, remember: 'thread' })
+    await until(() => client.frames.some(({ outcome }) => outcome === 'completed'))
+    const approval = (await thread.read()).find(({ event }) => event.type === 'approval')
+    expect(approval?.event).toMatchObject({ remember: { for: 'thread', rules: ['write(here)'] } })
   })
 
   test('that comes in the middle of a run gets all of its words', async () => {

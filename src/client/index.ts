@@ -7,6 +7,8 @@ export type {
   ExportedThread,
   FollowOptions,
   ReadableThread,
+  Remembered,
+  RememberFor,
   SendOptions,
   ThreadEvent,
   ThreadInfo,

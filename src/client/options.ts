@@ -144,7 +144,12 @@ const followTable: OptionTable<FollowOptions> = {
 const watchTable: OptionTable<WatchOptions> = { signal: aSignal }
 const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
-const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: someText, input: anObject }
+const answerTable: OptionTable<Answer> = {
+  approved: yesOrNo,
+  reason: someText,
+  input: anObject,
+  remember: (value) => (typeof value === 'string' ? oneOf('thread', 'always')(value) : anObject(value)),
+}
 const createTable: OptionTable<CreateOptions> = { id: threadId, agent: someText, metadata: anObject }
 const forkTable: OptionTable<ForkOptions> = { id: threadId }
 const listTable: OptionTable<ListOptions> = {

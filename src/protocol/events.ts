@@ -156,6 +156,12 @@ export interface RoundEndEvent {
   readonly metadata?: JsonObject
 }
 
+/** What the agent's rules say of a call, and which of them: `deny run(rm *)`. */
+export interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
 /** A call begins to run. `input` is there only when it is not the model's own: a hook or a person changed it. */
 export interface ToolStartEvent {
   readonly type: 'tool-start'
@@ -163,6 +169,7 @@ export interface ToolStartEvent {
   readonly name: string
   readonly attempt: number
   readonly input?: JsonObject
+  readonly permission?: Permission
 }
 
 /** A running call reports: `data` of the tool's own, or an `event` of the sub-agent that it runs. */
@@ -178,7 +185,7 @@ export interface ToolProgressEvent {
  * - `ok`: it ran and returned
  * - `failed`: it threw, or a hook or check around it did; `timeout`: it ran out of time
  * - `rejected`: it could not be run as the model wrote it: no such tool, bad or unfinished arguments
- * - `blocked`: it was not allowed: a hook, the round limit, too many calls, a circle, only a plan
+ * - `blocked`: it was not allowed: a hook, the rules, the round limit, too many calls, a circle, only a plan
  * - `declined`: a person said no
  * - `cancelled`: the run ended before it did
  * - `unknown`: its process died while it ran
@@ -207,6 +214,8 @@ export interface ToolResultEvent {
   readonly ms: number
   /** How much of that the model was still talking. */
   readonly overlapMs: number
+  /** There if the rules were what kept it from running. */
+  readonly permission?: Permission
 }
 
 /** A person has to decide before this call runs. */
@@ -216,6 +225,18 @@ export interface ApprovalRequestEvent {
   readonly name: string
   readonly input: JsonObject
   readonly reason?: string
+  readonly permission?: Permission
+  /** The rules that would let the same pass without asking, and for how long they may be remembered. */
+  readonly remember?: { readonly rules: readonly string[]; readonly for: readonly RememberFor[] }
+}
+
+/** `always` is past this thread, where the agent keeps such rules. */
+export type RememberFor = 'thread' | 'always'
+
+/** Rules that a person has allowed along with a call. */
+export interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
 }
 
 export interface ApprovalEvent {
@@ -225,6 +246,7 @@ export interface ApprovalEvent {
   readonly reason?: string
   /** Run the call with this instead of what the model wrote. */
   readonly input?: JsonObject
+  readonly remember?: Remembered
 }
 
 /**

@@ -73,6 +73,8 @@ export interface RunState {
   readonly calls: Map<string, CallState>
   /** Every call id the conversation has used. */
   readonly callIds: Set<string>
+  /** The rules that people have allowed along with calls, for as long as the conversation goes on. */
+  granted: string[]
   /** Rounds before this one that ran tools. */
   toolRounds: number
   /** How often the agent has asked for a better structured answer. */
@@ -101,6 +103,7 @@ export function emptyState(): RunState {
     openInputs: new Map(),
     calls: new Map(),
     callIds: new Set(),
+    granted: [],
     toolRounds: 0,
     corrections: 0,
     text: '',
@@ -202,6 +205,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         call.waiting = ![...call.decisions.keys()].some((id) => id.includes('/'))
       })
     case 'approval':
+      if (event.approved && event.remember) grant(state, event.remember.rules)
       return change(state, event.callId, (call) => {
         // The first one counts.
         if (!call.decisions.has(event.callId)) call.decisions.set(event.callId, event)
@@ -223,6 +227,10 @@ function change(state: RunState, callId: string, alter: (call: CallState) => voi
   const [own = ''] = callId.split('/', 1)
   const call = state.calls.get(own)
   if (call) alter(call)
+}
+
+function grant(state: RunState, rules: readonly string[]) {
+  for (const rule of rules) if (!state.granted.includes(rule)) state.granted.push(rule)
 }
 
 function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {

@@ -1,4 +1,4 @@
-import type { InputMode } from './events.ts'
+import type { InputMode, Remembered, RememberFor } from './events.ts'
 
 // What can be asked of a thread, here or across the wire.
 
@@ -27,4 +27,6 @@ export interface Answer {
   readonly reason?: string | undefined
   /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
   readonly input?: object | undefined
+  /** Allows the same from now on: in this thread or always, by the rules of the request or by others. */
+  readonly remember?: RememberFor | Remembered | undefined
 }

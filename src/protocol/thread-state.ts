@@ -84,6 +84,7 @@ export function beginRun(state: ThreadState, heard: readonly number[] = []): Run
     run.forgotten.push(...before.forgotten)
     run.summaries = before.summaries
     run.contextTokens = before.contextTokens
+    run.granted = before.granted
     for (const id of before.callIds) run.callIds.add(id)
     state.earlierUsage = addUsage(state.earlierUsage, before.usage)
   }

@@ -7,6 +7,7 @@ import type {
   ExchangesOptions,
   FollowOptions,
   OptionTable,
+  Remembered,
   SendOptions,
   ThreadInfo,
   ThreadState,
@@ -60,7 +61,12 @@ const followTable: OptionTable<FollowOptions> = {
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
-const answerTable: OptionTable<Answer> = { approved: yesOrNo, reason: anything, input: anything }
+const answerTable: OptionTable<Answer> = {
+  approved: yesOrNo,
+  reason: anything,
+  input: anything,
+  remember: anything,
+}
 const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
 const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
 
@@ -127,7 +133,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     if (!isObject(answer as unknown) || typeof answer.approved !== 'boolean')
       throw invalidInput(
         op,
-        `a decision must be { approved: true | false, reason?, input? }, not ${kindOf(answer)}`,
+        `a decision must be { approved: true | false, reason?, input?, remember? }, not ${kindOf(answer)}`,
       )
     checkOptions(answer, answerTable, { op, what: 'the field' })
     const agent = agentOf(await info(op), op)
@@ -295,10 +301,19 @@ function sameDecision(
   op: string,
 ): number {
   const { approved, input } = earlier.event
-  const same = approved === decision.approved && JSON.stringify(input) === JSON.stringify(decision.input)
+  const same =
+    approved === decision.approved &&
+    JSON.stringify(input) === JSON.stringify(decision.input) &&
+    remembersTheSame(earlier.event.remember, decision.remember)
   if (same) return earlier.seq
   const message = `the call '${decision.callId}' was ${approved ? 'approved' : 'declined'} already`
   throw new MillraceError({ op, code: 'conflict', message })
+}
+
+/** Whoever names no rules means those of the request, which are in the log by now. */
+function remembersTheSame(kept: Remembered | undefined, asked: unknown): boolean {
+  const { for: howLong, rules = kept?.rules } = isObject(asked) ? asked : { for: asked }
+  return kept?.for === howLong && JSON.stringify(kept?.rules) === JSON.stringify(rules)
 }
 
 function tooLate(state: ThreadState, callId: string, op: string): MillraceError {

@@ -112,6 +112,12 @@ describe('parts cut for a model', () => {
     })
   })
 
+  test('what a provider wants back with a text stays with it when it is cut', () => {
+    const opaque = { provider: 'shell', data: ['a'.repeat(50)] }
+    const [cut] = cutParts([{ type: 'text', text: 'b'.repeat(100), opaque }], 10)
+    expect(cut).toMatchObject({ text: expect.stringContaining('left out'), opaque })
+  })
+
   test('images are never cut and count for nothing', () => {
     const image = { type: 'image', data: 'A'.repeat(1000), mediaType: 'image/png' } as const
     const small = [image, text('fits')]

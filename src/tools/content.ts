@@ -66,7 +66,10 @@ export function cutParts(parts: readonly ToolResultPart[], limit: number): reado
   )
   return parts.map((part, index) => {
     const text = written[index]
-    return text === undefined || text.length <= share ? part : { type: 'text', text: cutMiddle(text, share) }
+    if (text === undefined || text.length <= share) return part
+    // What a provider wants back in a form of its own has its own limits.
+    const opaque = part.type === 'text' && part.opaque ? { opaque: part.opaque } : undefined
+    return { type: 'text', text: cutMiddle(text, share), ...opaque }
   })
 }
 

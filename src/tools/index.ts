@@ -1,15 +1,30 @@
+export type { CallOrder } from './admit.ts'
+export { admitCall } from './admit.ts'
 export { isThenable } from './and-then.ts'
 export type { ToolContent } from './content.ts'
 export { toolContent } from './content.ts'
+export type { Guard } from './guard.ts'
+export { guardOf } from './guard.ts'
 export type { Pending } from './pending.ts'
 export { pending } from './pending.ts'
+export { ruleProblem } from './permission/rule.ts'
+export type {
+  Access,
+  FetchAccess,
+  JudgedCall,
+  PathAccess,
+  PermissionMemory,
+  Policy,
+  Ruling,
+  RunAccess,
+} from './policy.ts'
 export type { BeforeCall, HookCall, Verdict } from './prepare.ts'
-export { prepareCall } from './prepare.ts'
 export type { RepeatLimits } from './repeats.ts'
 export { repeatGuard } from './repeats.ts'
-export type { AfterCall, CallOrder, Replacement, ToolRuntime } from './runtime.ts'
+export type { AfterCall, Replacement, ToolRuntime } from './runtime.ts'
 export { toolRuntime } from './runtime.ts'
 export type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 export { compileSchema } from './schema.ts'
-export type { Partially, Resumed, Tool, ToolContext, ToolOptions } from './tool.ts'
-export { asksPerson, tool } from './tool.ts'
+export type { Partially, Resumed, Tool, Toolbox, ToolContext, ToolOptions } from './tool.ts'
+export { tool } from './tool.ts'
+export { isToolbox, toolsIn } from './toolbox.ts'

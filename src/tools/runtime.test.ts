@@ -63,6 +63,8 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     timeoutMs: 300_000,
     maxResultChars: 50_000,
     repeats: undefined,
+    guard: undefined,
+    runSignal: undefined,
     beforeCall: undefined,
     afterCall: undefined,
     onFailure: (name, reason) => failures.push([name, reason]),
@@ -1456,4 +1458,56 @@ describe('whatever happens in whatever order', () => {
       { numRuns: 300 },
     )
   })
+})
+
+describe('the signal of the run', () => {
+  test('outlives the call, and says when the run is cancelled', async () => {
+    const held = heldSignals()
+    const { runtime, submit } = setUp([held.tool])
+    submit('keep')
+    await runtime.settled()
+    runtime.roundOver()
+    expect(held.signals[0]?.aborted).toBe(false)
+    runtime.cancel('enough')
+    expect(held.signals[0]?.aborted).toBe(true)
+  })
+
+  test('says nothing when the run is over in good order', async () => {
+    const held = heldSignals()
+    const { runtime, submit } = setUp([held.tool])
+    submit('keep')
+    await runtime.settled()
+    runtime.cancel('over', { inOrder: true })
+    expect(held.signals[0]?.aborted).toBe(false)
+  })
+
+  test('of a run that waits for a person is heard when it is cancelled later, by whoever goes on with it', async () => {
+    const held = heldSignals()
+    const first = setUp([held.tool], { originId: 'run_waiting' })
+    first.submit('keep')
+    await first.runtime.settled()
+    const later = setUp([held.tool], { originId: 'run_waiting', runId: 'run_later' })
+    const other = setUp([held.tool], { originId: 'run_other' })
+    other.runtime.cancel('not meant')
+    expect(held.signals[0]?.aborted).toBe(false)
+    later.runtime.cancel('enough')
+    expect(held.signals[0]?.aborted).toBe(true)
+  })
+
+  test('of a run inside another follows that one as well', async () => {
+    const held = heldSignals()
+    const outer = new AbortController()
+    const { runtime, submit } = setUp([held.tool], { runSignal: outer.signal })
+    submit('keep')
+    await runtime.settled()
+    runtime.cancel('over', { inOrder: true })
+    outer.abort()
+    expect(held.signals[0]?.aborted).toBe(true)
+  })
+
+  /** A tool that keeps the signals it was given. */
+  function heldSignals() {
+    const signals: AbortSignal[] = []
+    return { signals, tool: make('keep', (_, { runSignal }) => void signals.push(runSignal)) }
+  }
 })

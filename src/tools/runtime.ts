@@ -1,26 +1,27 @@
 import type {
-  ApprovalEvent,
   ApprovalRequestEvent,
   CallStatus,
   Clock,
   JsonObject,
   ObserveCall,
+  Permission,
   RunEvent,
   ToolCallEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
 import { isObject, messageOf, toJson } from '../protocol/index.ts'
-import { andThen, isThenable } from './and-then.ts'
+import type { AdmitOptions, CallOrder, Ready } from './admit.ts'
+import { admitCall, permissionOf } from './admit.ts'
+import { andThen } from './and-then.ts'
 import { cutParts, toParts } from './content.ts'
 import type { Executing, Execution } from './execute.ts'
 import { executeCall } from './execute.ts'
+import { covers } from './guard.ts'
 import { pendingRequests } from './pending.ts'
+import type { Access } from './policy.ts'
 import { createPool } from './pool.ts'
-import type { BeforeCall, HookCall, Prepared } from './prepare.ts'
-import { checkInput, prepareCall } from './prepare.ts'
-import type { RepeatGuard } from './repeats.ts'
-import type { Resumed, Tool } from './tool.ts'
-import { asksPerson } from './tool.ts'
+import type { HookCall } from './prepare.ts'
+import { runEnding } from './run-ending.ts'
 
 /** `output` (anything a tool may return) replaces the result of a call that ran. */
 export type AfterCall<Context = unknown> = (
@@ -33,39 +34,24 @@ export interface Replacement {
   readonly isError?: boolean
 }
 
-export interface RuntimeOptions<Context> {
+export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly emit: (event: RunEvent) => void
   /** Where the events are kept: resolves when those emitted so far are safe. A tool starts only after that. */
   readonly commit: (() => Promise<void>) | undefined
   readonly observe?: ObserveCall | undefined
   readonly clock: Clock
-  readonly runId: string
   /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
   readonly originId: string
-  readonly context: Context
   readonly concurrency: number
   readonly timeoutMs: number
   readonly maxResultChars: number
-  readonly repeats: RepeatGuard | undefined
-  readonly beforeCall: BeforeCall<Context> | undefined
+  /** What people have allowed so far, for runs inside this one. */
+  readonly granted?: (() => readonly string[]) | undefined
+  /** That of the run around this one, if there is one. */
+  readonly runSignal: AbortSignal | undefined
   readonly afterCall: AfterCall<Context> | undefined
   /** Told of each call that went wrong: not runnable, thrown, or out of time. */
   readonly onFailure: (name: string, reason: string) => void
-}
-
-/** A call to deal with, and what the log already knows of it. */
-export interface CallOrder {
-  readonly call: ToolCallEvent
-  /** The tools of the round in which the call was made. */
-  readonly tools: ReadonlyMap<string, Tool>
-  /** Which run of this call it would be; 1 if it has never started. */
-  readonly attempt: number
-  /** What a person decided of it, if it needed that. */
-  readonly decision?: ApprovalEvent | undefined
-  /** The input that it ran with before, or that the person was shown, if that was not the model's. */
-  readonly ranWith?: JsonObject | undefined
-  /** Where the run inside it stood, if it has started one before. */
-  readonly resumed?: Resumed | undefined
 }
 
 /**
@@ -87,8 +73,11 @@ export interface ToolRuntime {
   roundOver(): void
   /** Starts no call any more; resolves when none is running. */
   hold(): Promise<void>
-  /** Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. */
-  cancel(reason: string): void
+  /**
+   * Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. What
+   * calls have left running ends too, unless the run is over in good order.
+   */
+  cancel(reason: string, options?: { readonly inOrder?: boolean }): void
 }
 
 interface Ticket {
@@ -100,13 +89,18 @@ interface Ticket {
   executing?: Executing
 }
 
-type Ready = Extract<Prepared, { type: 'ready' }>
-type Result = { output: readonly ToolResultPart[]; isError: boolean; status: CallStatus }
+interface Result {
+  readonly output: readonly ToolResultPart[]
+  readonly isError: boolean
+  readonly status: CallStatus
+  readonly permission?: Permission | undefined
+}
 
 const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
-  const { emit, commit, observe, clock, runId, originId, context, repeats, beforeCall, afterCall } = options
+  const { emit, commit, observe, clock, runId, originId, context, repeats, guard, afterCall } = options
+  const ending = runEnding(originId, options.runSignal)
   const pool = createPool(options.concurrency)
   let tickets: Ticket[] = []
   let modelDoneAt: number | undefined
@@ -140,27 +134,29 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       isError: result.isError,
       ms: ran ? endedAt - ticket.startedAt : 0,
       overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - ticket.startedAt) : 0,
+      ...(result.permission && { permission: result.permission }),
     })
     if (wentWrong.has(result.status)) options.onFailure(name, messageOfParts(result.output))
     wake()
   }
 
-  function answerText(ticket: Ticket, text: string, status: CallStatus) {
-    answer(ticket, { output: [{ type: 'text', text }], isError: true, status })
+  function answerText(ticket: Ticket, text: string, status: CallStatus, permission?: Permission) {
+    answer(ticket, { output: [{ type: 'text', text }], isError: true, status, permission })
   }
 
   function consider(ticket: Ticket) {
-    const { order } = ticket
-    const { call, decision, attempt } = order
-    if (decision) return decided(ticket, decision)
-    // It was let through when it first started, and is repeated just as it was.
-    if (attempt > 1) return decided(ticket, { type: 'approval', callId: call.callId, approved: true })
-    void andThen(prepareCall(call, { tools: order.tools, beforeCall, runId, context }), (prepared) => {
+    void andThen(admitCall(ticket.order, options), (admitted) => {
       if (ticket.state === 'closed') return
-      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
-      const refusal = prepared.tool.polling ? undefined : repeats?.refusal(call.name, prepared.input)
-      if (refusal) return answerText(ticket, refusal, 'blocked')
-      return askPerson(ticket, prepared)
+      switch (admitted.type) {
+        case 'refused':
+          return answerText(ticket, admitted.reason, admitted.status, admitted.permission)
+        case 'ask':
+          leave(ticket)
+          emit(admitted.request)
+          return wake()
+        case 'ready':
+          return enqueue(ticket, admitted)
+      }
     })
   }
 
@@ -170,62 +166,25 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     tickets = tickets.filter((other) => other !== ticket)
   }
 
-  function askPerson(ticket: Ticket, prepared: Ready) {
-    const { callId, name } = ticket.order.call
-    const { tool, input } = prepared
-    const fail = (error: unknown) =>
-      answerText(
-        ticket,
-        `Not run: whether it needs approval could not be decided (${messageOf(error)}).`,
-        'failed',
-      )
-    try {
-      const verdict = andThen(tool.approve(prepared.value, { callId, context }), (asks) => {
-        if (ticket.state === 'closed') return
-        if (!asksPerson(asks)) return enqueue(ticket, prepared)
-        leave(ticket)
-        emit({
-          type: 'approval-request',
-          callId,
-          name,
-          input,
-          ...(typeof asks === 'string' && asks && { reason: asks }),
-        })
-        wake()
-      })
-      if (isThenable(verdict)) verdict.catch(fail)
-    } catch (error) {
-      fail(error)
-    }
-  }
-
-  function decided(ticket: Ticket, { approved, reason, input }: ApprovalEvent) {
-    const { call, tools, ranWith = call.input } = ticket.order
-    if (!approved)
-      return answerText(ticket, `Not run: the call was declined${reason ? `: ${reason}` : '.'}`, 'declined')
-    const tool = tools.get(call.name)
-    if (!tool)
-      return answerText(ticket, `Not run: there is no tool named '${call.name}' any more.`, 'rejected')
-    // What the hook let through is not asked again. What a person wrote since it has not seen, and may block, but not change:
-    // what runs is what the person agreed to.
-    const checked = input
-      ? andThen(prepareCall({ ...call, input }, { tools, beforeCall, runId, context }), (prepared) =>
-          prepared.type === 'refused' ? prepared : checkInput(tool, input),
-        )
-      : checkInput(tool, ranWith)
-    void andThen(checked, (prepared) => {
-      if (ticket.state === 'closed') return
-      if (prepared.type === 'refused') return answerText(ticket, prepared.reason, prepared.status)
-      return enqueue(ticket, prepared)
-    })
+  /** What the rules say of something that a running call comes upon. */
+  async function permits({ tool, input, judged }: Ready, access: Access): Promise<string | undefined> {
+    if (!guard) return undefined
+    const ruling = await guard.judge({ name: tool.name, input, access: [access] })
+    if (ruling.decision === 'allow') return undefined
+    if (ruling.decision === 'deny') return ruling.reason
+    // Whoever agreed to the call has agreed to this as well.
+    if (judged?.ruling.decision === 'ask' && judged.access?.some((one) => covers(one, access)))
+      return undefined
+    return `${ruling.reason}, which a person has to allow first: call the tool for that itself`
   }
 
   function enqueue(ticket: Ticket, prepared: Ready) {
     pool.add({ exclusive: prepared.tool.exclusive, start: () => run(ticket, prepared) })
   }
 
-  async function run(ticket: Ticket, { tool, input, value }: Ready): Promise<void> {
+  async function run(ticket: Ticket, ready: Ready): Promise<void> {
     if (ticket.state === 'closed') return
+    const { tool, input, value, judged } = ready
     const { call, attempt } = ticket.order
     const { callId } = call
     const timeoutMs = tool.timeoutMs ?? options.timeoutMs
@@ -237,6 +196,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       name: call.name,
       attempt,
       ...(!isSame(input, call.input) && { input }),
+      ...(judged && { permission: permissionOf(judged.ruling) }),
     })
     if (commit) await commit()
     // Whoever was told of it may have cancelled the run, or somebody else has taken it over.
@@ -258,6 +218,10 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         relay: (event) => report({ event }),
         commit: async () => commit?.(),
         observe,
+        guard,
+        granted: options.granted,
+        runSignal: ending.signal,
+        permits: (access) => permits(ready, access),
         resumed: ticket.order.resumed,
       },
       { clock, timeoutMs },
@@ -310,8 +274,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     }
   }
 
-  function stopAll(reason: string) {
+  function stopAll(reason: string, { inOrder = false } = {}) {
     pool.clear()
+    ending.over({ inOrder, reason })
     for (const ticket of tickets) {
       // First the signal: what a sub-agent says of its end still belongs to the call.
       ticket.executing?.abandon(new DOMException(reason, 'AbortError'))

@@ -20,6 +20,8 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import type { Guard } from './guard.ts'
+import type { Access } from './policy.ts'
 import type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
 
@@ -27,6 +29,8 @@ import { compileSchema } from './schema.ts'
 export interface ToolContext<Context = unknown> {
   /** Aborted when the run is cancelled or the call's time is up; nobody waits for the tool after that. */
   readonly signal: AbortSignal
+  /** Aborted only when the whole run is cancelled or fails: for what a call leaves running behind it. */
+  readonly runSignal: AbortSignal
   readonly callId: string
   readonly runId: string
   /** The same for every attempt at this call, also in another process: hand it to whatever must not happen twice. */
@@ -41,8 +45,17 @@ export interface ToolContext<Context = unknown> {
   commit(): Promise<void>
   /** Wants to be told of the model calls of a run that this tool itself has started; undefined if nobody does. */
   readonly observe?: ObserveCall | undefined
+  /** The rules that a run started by this tool must keep as well; undefined if there are none. */
+  readonly guard?: Guard | undefined
+  /** The rules that people have allowed so far in this thread, for such a run. */
+  readonly granted?: (() => readonly string[]) | undefined
   /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
   readonly resumed: Resumed | undefined
+  /**
+   * Asks the agent's rules again, of what the call turns out to touch: a link that leads elsewhere, a redirect. Resolves to
+   * the reason why not, for the model; undefined if it may, as it always may where there are no rules.
+   */
+  permits(access: Access): Promise<string | undefined>
   /** What the caller of `agent.stream(input, { context })` passed in. */
   readonly context: Context
 }
@@ -102,6 +115,11 @@ export interface ToolOptions<S extends Schema, Context> {
   readonly maxResultChars?: number | undefined
   /** Being called again and again with the same result is what this tool is for. */
   readonly polling?: boolean | undefined
+  /**
+   * What a call with this input would touch, for the agent's rules; `[]` for nothing. Only a rule for the whole tool can let it
+   * pass if absent.
+   */
+  readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
 }
 
 /** A tool as an agent uses it. Made by `tool()`; nothing in it changes. */
@@ -118,8 +136,15 @@ export interface Tool<Context = any> extends ToolSpec {
   readonly onInput: ((partial: never, context: { callId: string; delta: string }) => unknown) | undefined
   readonly maxResultChars: number | undefined
   readonly polling: boolean
+  readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
   readonly run: (input: never, context: ToolContext<Context>) => unknown
+}
+
+/** Tools that belong together, and may come and go: an agent asks before each round which there are. */
+// biome-ignore lint/suspicious/noExplicitAny: as with a bare `Tool[]`
+export interface Toolbox<Context = any> {
+  readonly tools: readonly Tool<Context>[]
 }
 
 /** What `approve` said, read the same way everywhere. */
@@ -146,6 +171,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     onInput,
     maxResultChars,
     polling,
+    access,
     strict,
   } = options
   const fail = (problem: string): never => {
@@ -173,6 +199,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     onInput: onInput as Tool['onInput'],
     maxResultChars,
     polling: polling ?? false,
+    access: access as Tool['access'],
   }
 }
 
@@ -191,6 +218,7 @@ const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
   onInput: aFunction,
   maxResultChars: wholeNumber(1),
   polling: yesOrNo,
+  access: aFunction,
   strict: yesOrNo,
 }
 

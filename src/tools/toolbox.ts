@@ -1,0 +1,17 @@
+import { isObject } from '../protocol/index.ts'
+import type { Tool, Toolbox } from './tool.ts'
+
+export function isToolbox(value: unknown): value is Toolbox {
+  return isObject(value) && !('schema' in value) && Array.isArray(value.tools)
+}
+
+/** The tools there are now. Of two with the same name, as toolboxes may come to have, the first stands. */
+export function toolsIn<Context>(
+  list: readonly (Tool<Context> | Toolbox<Context>)[],
+): readonly Tool<Context>[] {
+  if (!list.some(isToolbox)) return list as readonly Tool<Context>[]
+  const byName = new Map<string, Tool<Context>>()
+  for (const one of list.flatMap((one) => (isToolbox(one) ? one.tools : [one as Tool<Context>])))
+    if (!byName.has(one.name)) byName.set(one.name, one)
+  return [...byName.values()]
+}
