@@ -1,0 +1,93 @@
+import type { Access, JudgedCall, Ruling } from '../policy.ts'
+import type { Matcher } from './matcher.ts'
+import type { Subject } from './subject.ts'
+import { subjectOf, wholeCall } from './subject.ts'
+
+/** A matcher and how the log is to name it: `deny run(rm *)`. */
+export interface NamedRule extends Matcher {
+  readonly said: string
+}
+
+export interface RuleBook {
+  readonly deny: readonly NamedRule[]
+  readonly ask: readonly NamedRule[]
+  readonly allow: readonly NamedRule[]
+  readonly otherwise: Ruling['decision']
+  readonly readOnly: boolean
+}
+
+/** What is said of one access. */
+export interface Verdict {
+  readonly subject: Subject
+  readonly decision: Ruling['decision']
+  readonly rule: string
+  /** No person's grant can change it. */
+  readonly lasting?: boolean
+}
+
+/**
+ * One verdict for each access; for a call without any, one for itself. Of what comes with a command only what is not to pass: the command's
+ * own rule is the one that lets it.
+ */
+export function judgeAccesses(call: JudgedCall, book: RuleBook, granted: readonly NamedRule[]): Verdict[] {
+  const { name, access } = call
+  const subjects = access?.length ? subjectsOf(access) : [wholeCall({ unclear: access === undefined })]
+  return subjects
+    .map((subject) => ({ subject, ...judgeSubject(name, subject, book, granted) }))
+    .filter(({ subject, decision }) => !subject.implied || decision !== 'allow')
+}
+
+/** Where there is no command to come with, each has to be allowed itself. */
+function subjectsOf(access: readonly Access[]): Subject[] {
+  const subjects = access.map(subjectOf)
+  return subjects.some(({ access: own }) => own?.kind === 'run')
+    ? subjects
+    : subjects.map((subject) => ({ ...subject, implied: false }))
+}
+
+type Judgement = Omit<Verdict, 'subject'>
+
+function judgeSubject(
+  tool: string,
+  subject: Subject,
+  book: RuleBook,
+  granted: readonly NamedRule[],
+): Judgement {
+  const speaking = (rules: readonly NamedRule[]) => rules.find((rule) => rule.matches(tool, subject))
+  const denied = speaking(book.deny)
+  if (denied) return { decision: 'deny', rule: denied.said, lasting: true }
+  if (book.readOnly && mayChange(tool, subject, book))
+    return { decision: 'deny', rule: 'read-only', lasting: true }
+
+  const judgement = judgeFreely(subject, book, {
+    granted: speaking(granted),
+    asked: speaking(book.ask),
+    allowed: speaking(book.allow),
+  })
+  // It may turn out to be what a rule speaks against, so that somebody has to look at it, each time.
+  const feared = [...book.deny, ...book.ask].find((rule) => rule.mayMatch(tool, subject))
+  if (!feared || judgement.decision === 'deny') return judgement
+  const rule = judgement.decision === 'ask' ? judgement.rule : `ask: may be ${feared.text}`
+  return { decision: 'ask', rule, lasting: true }
+}
+
+function judgeFreely(
+  { access, unclear, implied }: Subject,
+  { otherwise, readOnly }: RuleBook,
+  { granted, asked, allowed }: { [rule in 'granted' | 'asked' | 'allowed']: NamedRule | undefined },
+): Judgement {
+  if (granted) return { decision: 'allow', rule: granted.said }
+  if (asked) return { decision: 'ask', rule: asked.said }
+  if (allowed) return { decision: 'allow', rule: allowed.said }
+  if (implied) return { decision: 'allow', rule: 'comes with its command' }
+  if (!access && !unclear) return { decision: 'allow', rule: 'touches nothing' }
+  // What gets here in this mode changes nothing; but what is sent to a host is out of hand.
+  if (readOnly && access && access.kind !== 'fetch') return { decision: 'allow', rule: 'read-only' }
+  return { decision: otherwise, rule: `otherwise ${otherwise}` }
+}
+
+function mayChange(tool: string, { access, unclear }: Subject, { allow }: RuleBook): boolean {
+  if (!access) return unclear && !allow.some((rule) => rule.names(tool))
+  if (access.kind === 'run') return unclear || access.readOnly !== true
+  return access.kind === 'write'
+}

@@ -1,0 +1,103 @@
+import type { OptionTable, Problem } from '../../protocol/index.ts'
+import { checkOptions, invalidInput, isObject, kindOf, oneOf } from '../../protocol/index.ts'
+import type { JudgedCall, PermissionMemory, Policy, Ruling } from '../policy.ts'
+import { rulesForFile } from './exact-rule.ts'
+import type { NamedRule, RuleBook } from './judge.ts'
+import { judgeAccesses } from './judge.ts'
+import { matcherOf } from './matcher.ts'
+import { readRule, ruleProblem } from './rule.ts'
+import { rulingOf } from './ruling.ts'
+
+export interface PermissionOptions {
+  /** What may be done without asking: `read`, `run(git diff *)`, `write(src/**)`, `fetch(*.example.com)`, `lookup_order`. */
+  readonly allow?: readonly string[] | undefined
+  /** What a person is asked about, also where a rule allows it. */
+  readonly ask?: readonly string[] | undefined
+  /** What is never done, whatever else is said. */
+  readonly deny?: readonly string[] | undefined
+  /** For what no rule speaks of; `ask` if absent. */
+  readonly otherwise?: 'allow' | 'ask' | 'deny' | undefined
+  /** `read-only`: nothing that changes anything, whatever the rules and people say. */
+  readonly mode?: 'read-only' | undefined
+  /** Lets people say "always". It is shared by everybody who talks to the agent. */
+  readonly memory?: PermissionMemory | undefined
+}
+
+const optionTable: OptionTable<PermissionOptions> = {
+  allow: someRules,
+  ask: someRules,
+  deny: someRules,
+  otherwise: oneOf('allow', 'ask', 'deny'),
+  mode: oneOf('read-only'),
+  memory: (value) =>
+    !(isObject(value) && typeof value.rules === 'function' && typeof value.add === 'function') &&
+    'must be a memory, such as permissionFile(path)',
+}
+
+/** Makes an agent's rules. Throws `invalid_input` that names the rule and what is wrong with it. */
+export function permission(options: PermissionOptions = {}): Policy {
+  const op = 'permission'
+  if (!isObject(options as unknown))
+    throw invalidInput(op, `permission() takes one object of options, not ${kindOf(options)}`)
+  checkOptions(options, optionTable, { op, what: 'permission(): the option' })
+  const { allow = [], ask = [], deny = [], otherwise = 'ask', mode, memory } = options
+  const book: RuleBook = {
+    allow: ruleSet(allow, 'allow'),
+    ask: ruleSet(ask, 'ask'),
+    deny: ruleSet([...deny, ...(memory?.file ? rulesForFile(memory.file) : [])], 'deny'),
+    otherwise,
+    readOnly: mode === 'read-only',
+  }
+  const inThread = grants('allowed in this thread')
+  const forGood = grants('always allowed')
+
+  const judge = (call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling> => {
+    const given = inThread(granted)
+    const verdicts = judgeAccesses(call, book, given)
+    const open = verdicts.filter(({ decision }) => decision !== 'allow')
+    // The memory is asked only where it can change something, so that most calls cost no look at a file.
+    if (!memory || open.length === 0 || open.some(({ lasting }) => lasting)) return rulingOf(call, verdicts)
+    return remembered(memory).then((rules) =>
+      rulingOf(call, judgeAccesses(call, book, [...given, ...forGood(rules)])),
+    )
+  }
+  return { judge, memory }
+}
+
+/** A memory may throw at once as well as reject. */
+async function remembered(memory: PermissionMemory): Promise<readonly string[]> {
+  return memory.rules()
+}
+
+function someRules(value: unknown): Problem {
+  if (!Array.isArray(value)) return `must be an array of rules, not ${kindOf(value)}`
+  const problem = value.map(ruleProblem).find((found) => found !== undefined)
+  return problem !== undefined && `cannot be used: ${problem}`
+}
+
+function ruleSet(texts: readonly string[], decision: Ruling['decision']): NamedRule[] {
+  const rules = texts.flatMap((text) => named(text, decision, { strict: decision !== 'allow' }) ?? [])
+  // Which of several is named must not depend on their order: the one that says most.
+  return rules.sort((a, b) => b.text.length - a.text.length || (a.text < b.text ? -1 : 1))
+}
+
+function named(text: string, prefix: string, { strict }: { strict: boolean }): NamedRule | undefined {
+  const { rule } = readRule(text)
+  return rule && { ...matcherOf(rule, { strict }), said: `${prefix} ${text}` }
+}
+
+/** So many different rules are not granted at a time; a process that meets more reads some of them again. */
+const mostKept = 1000
+
+/** Reads the rules that people have allowed, each once. What is no rule, as an old log may have it, allows nothing. */
+function grants(prefix: string): (texts: readonly string[]) => NamedRule[] {
+  const known = new Map<string, NamedRule | undefined>()
+  const read = (text: string) => {
+    if (known.has(text)) return known.get(text)
+    if (known.size >= mostKept) known.clear()
+    const rule = named(text, `${prefix}:`, { strict: false })
+    known.set(text, rule)
+    return rule
+  }
+  return (texts) => texts.flatMap((text) => read(text) ?? [])
+}

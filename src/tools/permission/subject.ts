@@ -1,0 +1,55 @@
+import { posix } from 'node:path'
+import type { Access } from '../policy.ts'
+import { foldName } from './command-pattern.ts'
+import { canonicalHost } from './host-pattern.ts'
+import type { Place } from './path-pattern.ts'
+import { foldPath, placeOf } from './path-pattern.ts'
+
+/** One access as rules look at it, made ready once for all of them. Without an access it is the call as a whole. */
+export interface Subject {
+  readonly access: Access | undefined
+  /** What it comes to cannot be told from its text: a pattern may forbid it, but never allow it. */
+  readonly unclear: boolean
+  /** It comes with a command, of which rules with the name of a tool, and those that allow, speak already. */
+  readonly implied: boolean
+  /** Itself, and the same in other words; each also as a file system sees it that does not mind case. */
+  readonly commands: readonly string[]
+  readonly places: readonly Place[]
+  readonly host: string | undefined
+}
+
+const nothing = { commands: [], places: [], host: undefined, implied: false }
+
+/** A call whose tool does not say what it touches, or that touches nothing. */
+export function wholeCall({ unclear }: { unclear: boolean }): Subject {
+  return { ...nothing, access: undefined, unclear }
+}
+
+export function subjectOf(access: Access): Subject {
+  switch (access.kind) {
+    case 'run': {
+      const commands = [access.command, ...(access.also ?? [])]
+      return {
+        ...nothing,
+        access,
+        unclear: access.opaque === true,
+        commands: [...commands, ...commands.map(foldName)],
+      }
+    }
+    case 'fetch': {
+      const host = canonicalHost(access.host)
+      return { ...nothing, access, unclear: host === undefined, host }
+    }
+    default: {
+      const path = posix.normalize(access.path)
+      return {
+        ...nothing,
+        access,
+        implied: access.implied === true,
+        // A tool that hands on what a model wrote may name the same file in many ways.
+        unclear: access.opaque === true || access.path.split('/').includes('..'),
+        places: [placeOf(path), placeOf(foldPath(path))],
+      }
+    }
+  }
+}
