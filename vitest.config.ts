@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const page = ['test/page/**/*.test.ts']
@@ -8,6 +9,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
+    // Most wait for processes and sockets, so that two share two cores well; left alone, vitest would use one of them.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         extends: true,
@@ -15,6 +18,7 @@ export default defineConfig({
           name: 'library',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'inspector/**/*.test.{ts,tsx}'],
           exclude: page,
+          globalSetup: 'test/system-packages.ts',
         },
       },
       // A browser is looked for, and got, only when these are run.

@@ -3,13 +3,11 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
+import { aptInstall } from '../apt-get.ts'
 
 const run = promisify(execFile)
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-
-/** So long `apt-get` may take with each of its errands. */
-const installMs = 300_000
 
 /** How to get one, for whoever has none. */
 export const howToGetIt = 'apt-get install chromium, or CHROMIUM=/path/to/one'
@@ -35,23 +33,9 @@ async function runs(path: string): Promise<boolean> {
   )
 }
 
-/** Debian's, where that can be had without asking anybody: whether it worked is for `findChromium` to see. */
-export async function installChromium(): Promise<void> {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
-  const install = ['install', '-y', '--no-install-recommends', 'chromium']
-  // The lists may be old, or not there at all, as in a fresh container.
-  if (await aptGet(install)) return
-  if (await aptGet(['update'])) await aptGet(install)
-}
-
-function aptGet(args: readonly string[]): Promise<boolean> {
-  // Somebody else may be at it.
-  const patient = ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args]
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  return run('apt-get', patient, { env, timeout: installMs, maxBuffer: 1e8 }).then(
-    () => true,
-    () => false,
-  )
+/** Debian's: whether it worked is for `findChromium` to see. */
+export function installChromium(): Promise<void> {
+  return aptInstall(['chromium'])
 }
 
 /** As it is started for a test: by root too, on a machine without a screen, and asking nobody for anything. */

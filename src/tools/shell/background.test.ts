@@ -1,0 +1,107 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { idIn, modes, testShell, until } from './shell.test-kit.ts'
+
+/** Prints a line for each that is asked for, by files, so that a test owns the time. */
+const obedient =
+  'echo ready; for n in 1 2 3; do until [ -e $n ]; do sleep 0.02; done; echo line $n; done; exit 7'
+
+describe.each(modes)('in the background, sandbox %s', (sandbox) => {
+  test('a command goes on and tells each time what is new, then its end', async () => {
+    await using shell = testShell({ sandbox })
+    const begun = await shell.run({ command: obedient, background: true })
+    const id = idIn(begun)
+    expect(begun).toMatch(
+      /^ready\n\[running in the background as bg_\w+ for [\d.]+ s; poll it with shell_output\](\n\[in the sandbox .*\])?$/,
+    )
+    expect(await shell.poll({ id, wait_ms: 0 })).toMatch(/^\(no output\)\n\[running/)
+    writeFileSync(join(shell.workspace, '1'), '')
+    expect(await shell.poll({ id, wait_ms: 60_000 })).toMatch(/^line 1\n\[running/)
+    for (const name of ['2', '3']) writeFileSync(join(shell.workspace, name), '')
+    let rest = ''
+    while (!rest.includes('[exit')) rest += await shell.poll({ id, wait_ms: 60_000 })
+    expect(rest.replaceAll(/\[running.*\]/g, '')).toMatch(/^line 2\n+line 3\n\[exit code 7 after/)
+    expect(await shell.poll({ id })).toMatch(/^\(no output\)\n\[exit code 7 after/)
+  })
+
+  test('a command that ends at once is told as ended', async () => {
+    await using shell = testShell({ sandbox })
+    const text = await shell.run({ command: 'echo port taken; exit 1', background: true })
+    expect(text).toMatch(/^port taken\n\[exit code 1 after [\d.]+ s\]\n\[bg_\w+ is not running any more\]$/)
+  })
+
+  test('a command is stopped when the model says so', async () => {
+    await using shell = testShell({ sandbox })
+    const command = "trap '' TERM; echo up; (setsid sleep 1000 &); while :; do sleep 1; done"
+    const id = idIn(await shell.run({ command, background: true }))
+    expect(await shell.poll({ id, stop: true })).toContain('since you stopped it]')
+    expect(shell.left()).toEqual([])
+    expect(await shell.poll({ id, stop: true })).toContain('is not running any more')
+  })
+
+  test('a command ends when its time is up, and when the shell is closed', async () => {
+    await using shell = testShell({ sandbox, backgroundMs: 700 })
+    const text = await shell.run({ command: 'sleep 1000', background: true })
+    await until(() => shell.left().length === 0)
+    expect(await shell.poll({ id: idIn(text) })).toContain('since it may run for 0.7 s]')
+    await shell.run({ command: 'sleep 1000', background: true })
+    await shell.box.close()
+    expect(shell.left()).toEqual([])
+    await expect(shell.run({ command: 'true' })).rejects.toThrow('the shell was closed')
+  })
+
+  test('of much output the beginning and the end are told, and how much is missing', async () => {
+    await using shell = testShell({ sandbox, maxOutputBytes: 100_000 })
+    const command =
+      'until [ -e go ]; do sleep 0.02; done; echo first; yes | head -c 5000000; echo last; touch done; sleep 1000'
+    const id = idIn(await shell.run({ command, background: true }))
+    writeFileSync(join(shell.workspace, 'go'), '')
+    await until(() => existsSync(join(shell.workspace, 'done')))
+    const text = await shell.poll({ id })
+    expect(text).toMatch(/^first\ny\n[\s\S]*y\nlast\n\[4\.\d MB of output left out in the middle/)
+    expect(text.length).toBeLessThan(150_000)
+  })
+})
+
+describe('commands in the background', () => {
+  test('are so many and no more, and the model is told which to end', async () => {
+    await using shell = testShell({ sandbox: 'off', maxBackground: 2 })
+    const [one] = await Promise.all([
+      shell.run({ command: 'sleep 1000', background: true }),
+      shell.run({ command: 'sleep 2000', background: true }),
+    ])
+    const third = () => shell.run({ command: 'sleep 3000', background: true })
+    await expect(third()).rejects.toThrow(
+      /there are 2 commands .* bg_\w+ \(sleep 1000\), bg_\w+ \(sleep 2000\)\. End one/,
+    )
+    await shell.poll({ id: idIn(one), stop: true })
+    await third()
+  })
+
+  test('are all named when a model asks for another', async () => {
+    await using shell = testShell({ sandbox: 'off' })
+    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow('There is none. A command ends with the process')
+    const id = idIn(await shell.run({ command: 'sleep 1000', background: true }))
+    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow(`There are: ${id} (sleep 1000).`)
+  })
+
+  test('can be asked for a while after their end, then are forgotten', async () => {
+    await using shell = testShell({ sandbox: 'off' })
+    const texts: string[] = []
+    for (let count = 0; count < 18; count++)
+      texts.push(await shell.run({ command: 'true', background: true }))
+    await expect(shell.poll({ id: idIn(texts[0] ?? '') })).rejects.toThrow('there is no command')
+    expect(await shell.poll({ id: idIn(texts[17] ?? '') })).toContain('[exit code 0')
+  })
+
+  test('are not ended by a poll that is cancelled', async () => {
+    await using shell = testShell({ sandbox: 'off' })
+    const id = idIn(await shell.run({ command: 'sleep 1000', background: true }))
+    const controller = new AbortController()
+    const polling = shell.poll({ id, wait_ms: 60_000 }, { signal: controller.signal })
+    controller.abort()
+    expect(await polling).toContain('[running')
+    expect(shell.left()).not.toEqual([])
+  })
+})

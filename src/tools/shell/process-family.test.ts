@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { processFamily } from './process-family.ts'
+import { type ProcessEntry, type ProcessTable, processTable, psTable } from './process-table.ts'
+import { until } from './shell.test-kit.ts'
+
+const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
+  ...{ pid, parent: 1, group: pid, session: pid, started: '100', name: 'sh' },
+  ...given,
+})
+const table = (entries: readonly ProcessEntry[], marked: readonly number[] = []): ProcessTable => ({
+  list: async () => [...entries],
+  startOf: () => '100',
+  isThere: () => true,
+  hasInEnvironment: (pid) => marked.includes(pid),
+})
+
+const hasPs = ['/bin/ps', '/usr/bin/ps'].some((path) => existsSync(path))
+
+describe.each([['this system', processTable] as const, ...(hasPs ? [['ps', psTable] as const] : [])])(
+  'by the process table of %s',
+  (_, table) => {
+    test('a group with children is found and ended', async () => {
+      const child = spawn('sh', ['-c', 'sleep 1000 & sleep 1000 & wait'], { detached: true, stdio: 'ignore' })
+      const exited = once(child, 'exit')
+      const family = processFamily({ leader: child.pid ?? 0, marker: 'none' }, table)
+      await until(async () => (await family.living()).length === 3)
+      expect(await family.end({ graceMs: 10_000 })).toBe(3)
+      await exited
+      expect(await family.living()).toEqual([])
+    })
+
+    test('this very process is there, and what runs it', async () => {
+      const entries = await table.list()
+      const own = entries.find(({ pid }) => pid === process.pid)
+      expect(own).toMatchObject({ parent: process.ppid })
+      expect(own && table.isThere(own)).toBe(true)
+    })
+  },
+)
+
+describe('a family that can wait', () => {
+  test('lets those end that are about to, and does not count them', async () => {
+    const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+    const about = { ...entry(child.pid ?? 0), group: 7 }
+    const lists = [[about], [about]]
+    const family = processFamily(
+      { leader: 7, marker: 'm' },
+      { ...table([]), list: async () => lists.shift() ?? [] },
+    )
+    expect(await family.end({ graceMs: 10_000, patienceMs: 10_000 })).toBe(0)
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    expect(await exited).toEqual([null, 'SIGKILL'])
+  })
+})
+
+describe('a number that came to name another process', () => {
+  const living = async (entries: readonly ProcessEntry[], marked?: readonly number[]) => {
+    const found = await processFamily({ leader: 7, marker: 'm' }, table(entries, marked)).living()
+    return found.map(({ pid }) => pid)
+  }
+
+  test('does not make that or its group one of the family', async () => {
+    expect(await living([entry(7), entry(8, { session: 7 })])).toEqual([7, 8])
+    expect(await living([entry(7, { started: '999' }), entry(8, { session: 7 })])).toEqual([])
+  })
+
+  test('does not hide those that bear the mark, nor their children', async () => {
+    const entries = [entry(7, { started: '999' }), entry(20), entry(21, { parent: 20 }), entry(22)]
+    expect(await living(entries, [20])).toEqual([20, 21])
+  })
+
+  test('is not sent anything, though it was one of the family a moment ago', async () => {
+    const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+    const lists = [[entry(child.pid ?? 0)]]
+    const changed = {
+      ...table([], [child.pid ?? 0]),
+      list: async () => lists.shift() ?? [],
+      isThere: () => false,
+    }
+    await processFamily({ leader: 7, marker: 'm' }, changed).end({ graceMs: 10_000 })
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    expect(await exited).toEqual([null, 'SIGKILL'])
+  })
+
+  test('is not asked about if it was there before the command', async () => {
+    expect(await living([entry(20, { started: '99' })], [20])).toEqual([])
+  })
+})

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, isAbsolute, join, sep } from 'node:path'
+import { isWithin, leadingOut, needed, protectedIn, secrets } from './sandbox-places.ts'
+
+export { sandboxRefusal } from './sandbox-refusal.ts'
+
+export interface SandboxOptions {
+  /** The workspace: the one folder that may be changed. Must exist. */
+  readonly root: string
+  readonly cwd: string
+  /** Whether the network of the machine can be reached; without it even 127.0.0.1 is another. */
+  readonly network?: boolean
+  /** More folders that may be changed. Those that do not exist are passed over. */
+  readonly writable?: readonly string[]
+  /** Variables for the program alone. In the environment of bubblewrap itself an LD_PRELOAD would be code outside of the sandbox. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** What is put in a place of the sandbox's own tree of files. */
+interface Mount {
+  readonly at: string
+  readonly args: readonly string[]
+}
+
+/**
+ * A program as bubblewrap runs it: the machine's files are there to be read, only the workspace can be changed; folders of
+ * secrets and sockets that lead out are not to be seen, nor are other processes. It has no rights beyond its user's and cannot get
+ * any, and dies with the process that started it. `/tmp` is its own, and empty each time.
+ */
+export function sandboxed(
+  program: string,
+  argv: readonly string[],
+  { root, cwd, network = false, writable = [], env = {} }: SandboxOptions,
+): { file: string; args: string[] } {
+  const own = changeable({ root, writable })
+  const mounts: Mount[] = [
+    { at: '/', args: ['--ro-bind', '/', '/'] },
+    { at: '/dev', args: ['--dev', '/dev'] },
+    { at: '/proc', args: ['--proc', '/proc'] },
+    ...leadingOut().map((at) => emptied(at, 'folder')),
+    ...needed({ network }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
+    ...own.map((at) => ({ at, args: ['--bind', at, at] })),
+    ...own.flatMap(protectedIn).map(({ at, how }) => ({ at, args: [how, at, at] })),
+    ...secrets()
+      .filter(({ at }) => !own.some((folder) => isWithin(folder, at)))
+      .map(({ at, kind }) => emptied(at, kind)),
+  ]
+  return {
+    // What can be changed from inside must not be what makes the sandbox.
+    file: bubblewrap(own) ?? '/usr/bin/bwrap',
+    args: [
+      ...namespaces,
+      ...(network ? [] : ['--unshare-net']),
+      ...mounts.toSorted((a, b) => depth(a.at) - depth(b.at)).flatMap(({ args }) => args),
+      // Whatever it was outside, there is no such folder here.
+      ...['--setenv', 'TMPDIR', '/tmp'],
+      ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+      ...['--chdir', cwd],
+      ...['--', program, ...argv],
+    ],
+  }
+}
+
+const namespaces = [
+  // Also for root, who would be root of the machine otherwise; and without capabilities, who could unmount things.
+  ...['--unshare-user', '--cap-drop', 'ALL'],
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  // A terminal could be made to type commands: CVE-2017-5226.
+  ...['--die-with-parent', '--new-session'],
+]
+
+/** What lies deeper is mounted later, or it would be covered. */
+function depth(path: string): number {
+  return path === sep ? 0 : path.split(sep).length - 1
+}
+
+function emptied(at: string, kind: 'folder' | 'file'): Mount {
+  // A plain bind has no devices, and could not be read.
+  return { at, args: kind === 'folder' ? ['--tmpfs', at] : ['--dev-bind', '/dev/null', at] }
+}
+
+/** What commands in the sandbox may change, and so may be the work of one. */
+type Changeable = Pick<SandboxOptions, 'root' | 'writable'>
+
+function changeable({ root, writable = [] }: Changeable): string[] {
+  return [root, ...writable].filter((folder) => existsSync(folder)).map((folder) => realpathSync(folder))
+}
+
+/** The path of a bubblewrap that works here. Each is tried once; undefined if none does, and `sandboxProblem` says why. */
+export async function findSandbox(places?: Changeable): Promise<string | undefined> {
+  const { path } = await tried(places)
+  return path
+}
+
+/** Why there is no sandbox, in words; undefined if there is one. */
+export async function sandboxProblem(places?: Changeable): Promise<string | undefined> {
+  const { problem } = await tried(places)
+  return problem
+}
+
+type Trial = { readonly path: string; readonly problem?: never } | { readonly path?: never; problem: string }
+
+const trials = new Map<string, Promise<Trial>>()
+
+async function tried(places?: Changeable): Promise<Trial> {
+  if (process.platform !== 'linux') return { problem: 'bubblewrap is for Linux only' }
+  const path = bubblewrap(places && changeable(places))
+  if (path === undefined) return { problem: 'bubblewrap is not installed (apt-get install bubblewrap)' }
+  const trial = trials.get(path) ?? attempt(path)
+  trials.set(path, trial)
+  return trial
+}
+
+/** So long it may take on a machine that is very busy. */
+const trialMs = 30_000
+
+async function attempt(path: string): Promise<Trial> {
+  const root = realpathSync(tmpdir())
+  const { args } = sandboxed('true', [], { root, cwd: root })
+  return new Promise((resolve) => {
+    execFile(path, args, { timeout: trialMs, killSignal: 'SIGKILL' }, (error, _, stderr) => {
+      if (!error) return resolve({ path })
+      const [reason = ''] = (stderr.trim() || error.message).split('\n')
+      const words = reason.replace(/^bwrap: /, '')
+      resolve({
+        problem: `bubblewrap cannot make a sandbox here (${words}): a container or the system's settings may forbid user namespaces`,
+      })
+    })
+  })
+}
+
+/** The first of the PATH, of which `npx` puts folders of the workspace in front, that lies in none of these folders. */
+function bubblewrap(changeable: readonly string[] = []): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute)
+  return folders
+    .flatMap((folder) => programAt(join(folder, 'bwrap')) ?? [])
+    .find((program) => !changeable.some((folder) => folder !== sep && isWithin(program, folder)))
+}
+
+function programAt(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK)
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,198 @@
+import { basename } from 'node:path'
+import { toolContent } from '../content.ts'
+import type { Access } from '../policy.ts'
+import type { ToolContext } from '../tool.ts'
+import type { Background } from './background.ts'
+import type { Command, CommandEnd, CommandOrder } from './command.ts'
+import { argvAccess, commandAccess } from './commands.ts'
+import type { SeenAccess } from './commands-reading.ts'
+import { commandEnvironment } from './environment.ts'
+import { runToEnd } from './foreground.ts'
+import { withoutGlobs } from './globs.ts'
+import { leavesBehind } from './left-behind.ts'
+import { withoutLinks } from './links.ts'
+import { outputStore } from './output-store.ts'
+import { callOutput, outcomeText, type Told } from './result-text.ts'
+import { findSandbox, sandboxed, sandboxProblem, sandboxRefusal } from './sandbox.ts'
+import type { ShellInput } from './shell-input.ts'
+import { likelyWorkplace, workplace } from './workplace.ts'
+
+/** The options of `shell()`, all of them there. */
+export interface ShellSettings {
+  readonly root: string
+  readonly timeoutMs: number
+  readonly maxTimeoutMs: number
+  readonly maxOutputBytes: number
+  readonly maxResultChars: number
+  readonly env: Readonly<Record<string, string>>
+  readonly passEnv: readonly string[]
+  readonly sandbox: 'auto' | 'required' | 'off'
+  readonly network: boolean
+  readonly writable: readonly string[]
+  readonly maxBackground: number
+  readonly backgroundMs: number
+  readonly graceMs: number
+  readonly program: string
+}
+
+interface Surroundings {
+  readonly jobs: Background
+  readonly onStart: (command: Command) => void
+  readonly isClosed: () => boolean
+}
+
+/** A program and its words, before it is put in the sandbox. */
+interface Wanted {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** What the tool `shell` does with a call, whatever form it has. */
+export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }: Surroundings) {
+  const { root, program, network, writable, sandbox, maxTimeoutMs } = settings
+
+  function access(input: ShellInput): readonly Access[] {
+    return written(input).flatMap((one) => withoutGlobs(one, root).map((found) => withoutLinks(found, root)))
+  }
+
+  /** As its words have it. */
+  function written(input: ShellInput): readonly SeenAccess[] {
+    const place = { root, cwd: likelyWorkplace(root, input.cwd) }
+    switch (input.form) {
+      case 'line':
+        return lineAccess(input.line, place)
+      case 'lines':
+        return input.lines.flatMap((line) => lineAccess(line, place))
+      case 'argv': {
+        // A variable can turn a harmless program into another: with any it is what `env` would run.
+        const variables = Object.entries(input.env).map(([name, value]) => `${name}=${value}`)
+        return argvAccess(variables.length > 0 ? ['env', ...variables, ...input.argv] : input.argv, place)
+      }
+    }
+  }
+
+  /** Other shells have another language: what a line means to them is not known here. */
+  function lineAccess(line: string, place: { root: string; cwd: string }): readonly SeenAccess[] {
+    const shell = languageOf(program)
+    return shell ? commandAccess(line, { ...place, shell }) : [{ kind: 'run', command: line, opaque: true }]
+  }
+
+  async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
+    const cwd = workplace(root, input.cwd)
+    const isSandboxed = await inSandbox()
+    if (isClosed()) throw new Error('the shell was closed: no command can be run any more')
+
+    const order = ({ file, args, env = {} }: Wanted): CommandOrder => ({
+      ...(isSandboxed ? sandboxed(file, args, { root, cwd, network, writable, env }) : { file, args }),
+      cwd,
+      env: { ...commandEnvironment(settings), ...(isSandboxed ? {} : env) },
+      maxOutputBytes: settings.maxOutputBytes,
+      graceMs: settings.graceMs,
+    })
+    const refusalOf = (output: string, { code }: CommandEnd, line = '') =>
+      isSandboxed
+        ? sandboxRefusal({ output, exitCode: code, isMasked: /[|;\n]/.test(line), network, root })
+        : undefined
+    const finish = async (wanted: Wanted, line = ''): Promise<Told> => {
+      const { timeoutMs } = input
+      const { signal, progress } = context
+      const outcome = await runToEnd(order(wanted), { timeoutMs, signal, progress, onStart })
+      const { head, tail } = outcome.output.read()
+      // The sandbox ends with its command, and nobody sees what was in it then.
+      const leftBehind = isSandboxed && leavesBehind(line)
+      return { ...outcome, leftBehind, refusal: refusalOf(head + tail, outcome, line) }
+    }
+
+    switch (input.form) {
+      case 'line': {
+        const wanted = shellLine(input.line)
+        if (!input.background) return outcomeText(await finish(wanted, input.line).catch(explain), settings)
+        const { signal, runSignal } = context
+        const { line } = input
+        const about = {
+          line,
+          signal,
+          runSignal,
+          refusalOf: (output: string, end: CommandEnd) => refusalOf(output, end, line),
+          onStart,
+          isAlone: isSandboxed && !network,
+        }
+        return jobs.start(order(wanted), about).catch(explain)
+      }
+      case 'lines': {
+        const outcomes: Told[] = []
+        for (const line of input.lines) outcomes.push(await finish(shellLine(line), line).catch(explain))
+        const texts = outcomes.map((told, index) => `$ ${input.lines[index]}\n${outcomeText(told, settings)}`)
+        return withCallOutput(texts.join('\n\n'), outcomes, input.maxOutputLength)
+      }
+      case 'argv': {
+        const [file, ...args] = input.argv
+        const outcome = await finish({ file, args, env: input.env }).catch((error) => notFound(file, error))
+        return withCallOutput(outcomeText(outcome, settings), [outcome], 30_000)
+      }
+    }
+  }
+
+  function shellLine(line: string): Wanted {
+    return { file: program, args: ['-c', '--', line] }
+  }
+
+  async function inSandbox(): Promise<boolean> {
+    if (sandbox === 'off') return false
+    if (await findSandbox({ root, writable })) return true
+    if (sandbox === 'auto') return false
+    throw new Error(
+      `commands may run only inside a sandbox, and there is none here: ${await sandboxProblem({ root, writable })}. No command will work until the user changes that`,
+    )
+  }
+
+  function withCallOutput(text: string, outcomes: readonly Told[], maxOutputLength: number) {
+    const data = outcomes.map((outcome) => callOutput(outcome, { maxTimeoutMs, maxOutputLength }))
+    return toolContent([{ type: 'text', text, opaque: { provider: 'shell', data } }])
+  }
+
+  return { access, run }
+}
+
+function languageOf(program: string): 'bash' | 'sh' | undefined {
+  const name = basename(program)
+  if (name === 'bash') return 'bash'
+  return ['sh', 'dash', 'ash'].includes(name) ? 'sh' : undefined
+}
+
+/** What a shell says of a program that is not there or cannot be run. */
+function notFound(file: string, error: unknown): Told {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'ENOENT' && code !== 'EACCES') return explain(error)
+  const output = outputStore(1_000)
+  const [problem, exit] = code === 'ENOENT' ? ['command not found', 127] : ['permission denied', 126]
+  output.push(2, Buffer.from(`${file}: ${problem}\n`))
+  return { code: exit, signal: null, ms: 0, leftOver: 0, output }
+}
+
+/** Why the operating system would not start it, as something to act on. Other errors stay as they are. */
+function explain(error: unknown): never {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (!syscall?.startsWith('spawn')) throw error
+  switch (code) {
+    case 'E2BIG':
+      throw new Error('the command is too long: write it to a file in the workspace and run that', {
+        cause: error,
+      })
+    case 'ENOENT':
+    case 'EACCES':
+    case 'ENOTDIR':
+      throw new Error(
+        'the shell could not be started: either it is not installed or the folder to run in is gone. Look whether the folder is there; else tell the user',
+        { cause: error },
+      )
+    default:
+      throw new Error(
+        `the command could not be started (${code}): the machine may be short of something, try again later`,
+        {
+          cause: error,
+        },
+      )
+  }
+}
