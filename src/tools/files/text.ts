@@ -1,0 +1,92 @@
+import { named } from './failures.ts'
+
+/** How a text is written in a file. Only what says so by its mark is taken for UTF-16. */
+export type Encoding = 'utf-8' | 'utf-8 with a mark' | 'utf-16le' | 'utf-16be'
+
+const marks: readonly (readonly [Encoding, Buffer])[] = [
+  ['utf-8 with a mark', Buffer.from([0xef, 0xbb, 0xbf])],
+  ['utf-16le', Buffer.from([0xff, 0xfe])],
+  ['utf-16be', Buffer.from([0xfe, 0xff])],
+]
+
+export function encodingOf(head: Buffer): Encoding {
+  return marks.find(([, mark]) => startsWith(head, mark))?.[0] ?? 'utf-8'
+}
+
+export function markOf(encoding: Encoding): Buffer {
+  return marks.find(([name]) => name === encoding)?.[1] ?? Buffer.alloc(0)
+}
+
+/** A decoder that throws on what is not text. The mark must be gone. */
+export function strictDecoder(encoding: Encoding): TextDecoder {
+  const label = encoding.startsWith('utf-8') ? 'utf-8' : encoding
+  return new TextDecoder(label, { fatal: true, ignoreBOM: true })
+}
+
+/** The text of a whole file, without its mark. Throws if it is not text. */
+export function decodeText(bytes: Buffer): { readonly text: string; readonly encoding: Encoding } {
+  const encoding = encodingOf(bytes)
+  const text = strictDecoder(encoding).decode(bytes.subarray(markOf(encoding).length))
+  return { text, encoding }
+}
+
+export function encodeText(text: string, encoding: Encoding): Buffer {
+  const body = encoding.startsWith('utf-8') ? Buffer.from(text) : Buffer.from(text, 'utf16le')
+  return Buffer.concat([markOf(encoding), encoding === 'utf-16be' ? body.swap16() : body])
+}
+
+/** The media type of a picture that models can see, by its first bytes. */
+export function imageTypeOf(head: Buffer): string | undefined {
+  const ascii = head.toString('latin1', 0, 12)
+  if (ascii.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (ascii.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (/^GIF8[79]a/.test(ascii)) return 'image/gif'
+  if (/^RIFF.{4}WEBP/s.test(ascii)) return 'image/webp'
+  return undefined
+}
+
+const otherKinds: readonly (readonly [string, string])[] = [
+  ['%PDF-', 'a PDF document'],
+  ['PK\x03\x04', 'a ZIP archive'],
+  ['\x1f\x8b', 'a gzip archive'],
+  ['\x7fELF', 'a program'],
+  ['\xcf\xfa\xed\xfe', 'a program'],
+  ['SQLite format 3\0', 'an SQLite database'],
+  ['\0asm', 'a WebAssembly module'],
+]
+
+/** What a file is that is neither text nor picture; undefined if it may be text. */
+export function binaryKindOf(bytes: Buffer): string | undefined {
+  const head = bytes.subarray(0, 8192)
+  const known = otherKinds.find(([magic]) => startsWith(head, Buffer.from(magic, 'latin1')))
+  if (known) return known[1]
+  if (encodingOf(head).startsWith('utf-16')) return undefined
+  return head.includes(0) ? 'a binary file' : undefined
+}
+
+export function notText(path: string, kind: string, size: number): Error {
+  return new Error(
+    `${named(path)} is ${kind} (${sizeOf(size)}), and only text in UTF-8 and pictures can be read: if you may run commands, look at it with file, xxd or iconv.`,
+  )
+}
+
+/** Whether it is what a strict decoder throws. */
+export function isDecodingFault(error: unknown): boolean {
+  return error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+}
+
+function startsWith(head: Buffer, mark: Buffer): boolean {
+  return head.subarray(0, mark.length).equals(mark)
+}
+
+/** `345 bytes`, `12 KiB`. */
+export function sizeOf(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  const [amount, unit] =
+    bytes < 2 ** 20
+      ? [bytes / 2 ** 10, 'KiB']
+      : bytes < 2 ** 30
+        ? [bytes / 2 ** 20, 'MiB']
+        : [bytes / 2 ** 30, 'GiB']
+  return `${amount < 10 ? Number(amount.toFixed(1)) : Math.round(amount)} ${unit}`
+}
