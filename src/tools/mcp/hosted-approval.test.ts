@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { agent } from '../../agent/index.ts'
+import { script, scriptedModel } from '../../testing/index.ts'
+import { hostedMcpApproval } from './hosted-approval.ts'
+
+const asked = { server: 'links', tool: 'shorten', arguments: { url: 'https://example.com/' } }
+
+const start = () =>
+  agent({
+    model: scriptedModel(script.tool('mcp_approval', asked, 'Done.')),
+    tools: [hostedMcpApproval()],
+  })
+
+test('a person is asked, with the server and its tool named', async () => {
+  const { outcome, approvals } = await start().run('Shorten it.')
+  expect(outcome).toBe('suspended')
+  expect(approvals).toMatchObject([
+    { name: 'mcp_approval', input: asked, reason: expect.stringMatching(/shorten of the MCP server links/) },
+  ])
+})
