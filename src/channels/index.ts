@@ -1,3 +1,5 @@
+export type { Answered } from './answer.ts'
+export { foldAnswer } from './answer.ts'
 export { answerFields, approve, keyField, send, sendFields, stop, stopFields } from './commands.ts'
 export type { Field, Fields } from './fields.ts'
 export {
@@ -19,3 +21,4 @@ export type { TokenBucket } from './token-bucket.ts'
 export { tokenBucket } from './token-bucket.ts'
 export type { SocketChannel } from './websocket.ts'
 export { attachSocket, closeCodes } from './websocket.ts'
+export { writeStream } from './write-stream.ts'

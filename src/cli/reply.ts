@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
+import type { Answered } from '../channels/index.ts'
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
 import { noUsage, toMillraceError } from '../protocol/index.ts'
-import type { Answered } from './answer.ts'
 import type { AnswerView } from './answer-view.ts'
 import { wantsColor } from './colors.ts'
 import type { Conducted } from './conduct.ts'

@@ -67,6 +67,8 @@ async function commandOf(
       return (await import('./ask.ts')).ask
     case 'serve':
       return (await import('./serve.ts')).serve
+    case 'mcp':
+      return (await import('./mcp.ts')).serveMcp
     case 'threads':
       return (await import('./threads.ts')).listThreads
     case 'show':

@@ -1,19 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Agent } from '../agent/index.ts'
-import { agent } from '../agent/index.ts'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, ServedApp } from '../server/index.ts'
 import { millrace } from '../server/index.ts'
-import { agentsFrom } from './agents-file.ts'
 import type { CommandLine } from './args.ts'
 import { dataPath, openData } from './data.ts'
 import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
-import type { Flags } from './flags.ts'
 import { onInterrupt } from './interrupts.ts'
-import { openModel } from './models.ts'
 import type { Output } from './output.ts'
-import { toolsFrom } from './tools-file.ts'
+import { servedAgents } from './served-agents.ts'
 
 const op = 'millrace'
 
@@ -23,7 +18,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const port = readPort(flags.port ?? '8787')
   const { host = '127.0.0.1' } = flags
   const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
-  const agents = file === undefined ? await agentOf(flags) : await agentsOf(file, flags)
+  const agents = await servedAgents(file, flags, 'serve')
   const store = openData(flags.data)
   const app = millrace({
     agents,
@@ -32,12 +27,14 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     ...(token && { auth: bearerOf(token) }),
     hosts: listOf(flags.hosts),
     origins: listOf(flags.origins),
+    mcp: flags.mcp,
   })
   try {
     const { url } = await listen(app, { port, host, token })
     output.say(`listening at ${url}\n`)
     output.tell(`open ${pageOf(url)} to talk to the agents and to watch them`)
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
+    if (flags.mcp) output.tell(`MCP clients find them at ${pageOf(url)}mcp`)
     if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')
     await new Promise<void>((resolve) => onInterrupt(() => resolve()))
     output.tell('letting tools come to an end; what is left goes on at the next start')
@@ -48,18 +45,6 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   }
 }
 
-async function agentOf(flags: Flags): Promise<Readonly<Record<string, Agent>>> {
-  const tools = await toolsFrom(flags.tools)
-  const { model } = await openModel(flags.model)
-  return { assistant: agent({ name: 'assistant', model, tools, system: flags.system }) }
-}
-
-function agentsOf(file: string, flags: Flags): Promise<Readonly<Record<string, Agent>>> {
-  const own = (['model', 'system', 'tools'] as const).find((name) => flags[name] !== undefined)
-  if (own) throw invalidInput(op, `--${own} is for a server without a file of agents: ${file} says it itself`)
-  return agentsFrom(file)
-}
-
 async function listen(
   app: ServedApp,
   { port, host, token }: { port: number; host: string; token: string | undefined },
@@ -68,7 +53,7 @@ async function listen(
     return await app.listen({ port, host })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    if (code === 'invalid_input' && !token)
+    if (code === 'invalid_input' && !token && (cause as MillraceError).op === 'app.listen')
       throw invalidInput(op, `--host ${host} is open to others: set --token, or MILLRACE_TOKEN`, cause)
     if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw cause
     const why = { EADDRINUSE: 'is taken', EACCES: 'is not allowed', EADDRNOTAVAIL: 'is not of this machine' }[

@@ -46,7 +46,7 @@ export function guard({ hosts, origins }: GuardOptions): Guard {
       return {
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'retry-after',
+        'access-control-expose-headers': 'retry-after, mcp-session-id',
       }
     },
   }
@@ -54,7 +54,11 @@ export function guard({ hosts, origins }: GuardOptions): Guard {
 
 export const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST, DELETE',
-  'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id',
+  'access-control-allow-headers': [
+    'authorization, content-type, idempotency-key, last-event-id',
+    // Of the two kinds of MCP clients, those with sessions and those without.
+    'mcp-protocol-version, mcp-session-id, mcp-method, mcp-name',
+  ].join(', '),
   'access-control-max-age': '600',
 }
 

@@ -1,6 +1,7 @@
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
 export type { Listener } from './listen.ts'
+export type { ServeMcpOptions } from './mcp/options.ts'
 export type { ServedAppOptions } from './millrace.ts'
 export { millrace } from './millrace.ts'
 export type { Auth, Identity, Limits, ServerOptions } from './options.ts'

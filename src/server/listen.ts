@@ -22,6 +22,7 @@ export interface NodeListenerOptions {
   readonly host: string
   readonly headerBytes: number
   readonly connections: number
+  readonly stuckMs: number
   readonly handle: Handler
   readonly upgrade: Upgrade
   /** Told when a connection could not be taken, for want of files perhaps. */
@@ -36,7 +37,7 @@ const endMs = 3000
 
 /** Serves over HTTP/1.1. Rejects if it cannot have the port. */
 export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
-  const { host, headerBytes, connections, handle, upgrade, onError } = options
+  const { host, headerBytes, connections, stuckMs, handle, upgrade, onError } = options
   /** Each with the number of requests that are under way over it. */
   const sockets = new Map<Socket, number>()
   const streams = new Set<() => void>()
@@ -58,7 +59,7 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
   server.on('request', async (incoming, response) => {
     count(incoming.socket, 1)
     response.once('close', () => count(incoming.socket, -1))
-    await serveRequest(incoming, response, { handle, isClosing: () => closing !== undefined, track })
+    await serveRequest(incoming, response, { handle, isClosing: () => closing !== undefined, stuckMs, track })
   })
   server.on('upgrade', async (incoming, socket, head) => {
     count(socket as Socket, 1)

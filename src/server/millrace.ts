@@ -38,7 +38,14 @@ export function millrace(options: ServedAppOptions): ServedApp {
   // Before anything is opened that would have to be closed again.
   readServerOptions(serverOptions, op)
   const appOptions = pick<AppOptions>({ ...options, exchanges: exchangesOf(options) }, appTable)
-  return serve(openApp(appOptions), serverOptions)
+  const app = openApp(appOptions)
+  try {
+    return serve(app, serverOptions)
+  } catch (error) {
+    // Only who the agents are could tell that it does not fit.
+    void app.close()
+    throw error
+  }
 }
 
 function exchangesOf({ auth, hosts = [], exchanges }: ServedAppOptions): ExchangeStore | undefined {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventFeed } from '../channels/index.ts'
-import { writeEvents } from '../channels/index.ts'
+import { writeEvents, writeStream } from '../channels/index.ts'
 import type { Handler } from './handler.ts'
 import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
@@ -12,6 +12,8 @@ export interface ServeOptions {
   readonly handle: Handler
   /** No further request is wanted over this connection. */
   readonly isClosing: () => boolean
+  /** So long a client may take nothing of a stream before it is dropped. */
+  readonly stuckMs: number
   /** Is told what ends a stream that begins; gives what to call when it has ended. */
   readonly track: (end: () => void) => () => void
 }
@@ -20,16 +22,19 @@ export interface ServeOptions {
 export async function serveRequest(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { handle, isClosing, track }: ServeOptions,
+  { handle, isClosing, stuckMs, track }: ServeOptions,
 ): Promise<void> {
   // A client that goes is an `error` of these two; `close` tells the same, to those who care.
   incoming.on('error', () => {})
   response.on('error', () => {})
   let feed: EventFeed | undefined
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
   const request = toRequest(incoming)
   const answer = request
     ? await handle(request, {
         localAddress: incoming.socket.localAddress,
+        gone: gone.signal,
         readBody: (most) => readBody(incoming, most),
         takeFeed(taken) {
           feed = taken
@@ -46,10 +51,15 @@ export async function serveRequest(
     await writeEvents(response, feed)
     return untrack()
   }
+  if (answer.body && isStream(answer)) return writeStream(response, answer.body, { stuckMs })
   const body = answer.body ? Buffer.from(await answer.arrayBuffer()) : undefined
   if (isClosing()) response.setHeader('connection', 'close')
   if (!incoming.complete) cutLeftover(incoming)
   response.end(body)
+}
+
+function isStream({ headers }: Response): boolean {
+  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
 }
 
 function noRequest(): Response {
@@ -74,7 +84,7 @@ export function toRequest(incoming: IncomingMessage, more: Record<string, string
   }
 }
 
-function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array> {
+function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     // One that grows: a body in chunks of one byte would be a million objects.
     let bytes = Buffer.allocUnsafe(Math.min(most, 4096))

@@ -179,6 +179,8 @@ describe('openapi.json', () => {
       { message: null },
       { approved: 'yes' },
       { approved: true, input: 'x' },
+      { approved: true, remember: 'x' },
+      { approved: true, remember: { for: 'x' } },
       { reason: 7 },
       { at: -1 },
       { at: 1.5 },

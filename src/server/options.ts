@@ -11,6 +11,8 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import { errorListener } from '../threads/index.ts'
+import type { ServeMcpOptions } from './mcp/options.ts'
+import { mcpTable } from './mcp/options.ts'
 
 /** Who is asking. */
 export interface Identity {
@@ -52,6 +54,8 @@ export interface ServerOptions {
   readonly limits?: Partial<Limits> | undefined
   /** The page at `/`: chat and inspector. `false` serves none. */
   readonly page?: boolean | undefined
+  /** The agents as tools of an MCP server, at `/mcp`. Needs `@modelcontextprotocol/server`. Not so if absent. */
+  readonly mcp?: boolean | ServeMcpOptions | undefined
   /** How often a quiet connection is given a sign of life. */
   readonly heartbeatMs?: number | undefined
   /** So long a client may take nothing before it is dropped. */
@@ -67,6 +71,7 @@ export interface ServerSettings {
   readonly origins: readonly string[]
   readonly limits: Limits
   readonly page: boolean
+  readonly mcp: ServeMcpOptions | undefined
   readonly heartbeatMs: number
   readonly stuckMs: number
   readonly onError: (error: MillraceError) => void
@@ -95,6 +100,8 @@ export const serverTable: OptionTable<ServerOptions> = {
   ),
   limits: anObject,
   page: yesOrNo,
+  mcp: (value) =>
+    typeof value !== 'boolean' && !isObject(value) && 'must be true, false or an object of options',
   heartbeatMs: duration,
   stuckMs: duration,
   onError: aFunction,
@@ -115,16 +122,19 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     origins = [],
     limits = {},
     page = true,
+    mcp = false,
     heartbeatMs = 15_000,
     stuckMs = 30_000,
   } = options
   checkOptions(limits, limitsTable, { op, what: 'the option limits.' })
+  if (isObject(mcp)) checkOptions(mcp, mcpTable, { op, what: 'the option mcp.' })
   return {
     auth,
     hosts,
     origins,
     limits: { ...defaultLimits, ...limits },
     page,
+    mcp: mcp === true ? {} : mcp || undefined,
     heartbeatMs,
     stuckMs,
     onError: errorListener(options.onError),

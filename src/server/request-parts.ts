@@ -43,14 +43,22 @@ export async function readJsonBody(
   fields: Fields,
   { connection, most }: { connection: Connection | undefined; most: number },
 ): Promise<Record<string, unknown>> {
-  const announced = Number(request.headers.get('content-length') ?? 0)
-  if (announced > most) throw tooLarge(most)
-  const bytes = connection ? await connection.readBody(most) : await readStream(request.body, most)
+  const bytes = await readBody(request, { connection, most })
   if (bytes.length === 0) return checkFields({}, fields, { op, what: 'the body' })
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
     throw refusal(415, 'invalid_input', 'the body must be JSON, with content-type: application/json')
   return checkFields(parse(bytes), fields, { op, what: 'the body' })
+}
+
+/** The body as it came. Throws 413 past `most`. */
+export async function readBody(
+  request: Request,
+  { connection, most }: { connection: Connection | undefined; most: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = Number(request.headers.get('content-length') ?? 0)
+  if (announced > most) throw tooLarge(most)
+  return connection ? connection.readBody(most) : readStream(request.body, most)
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -63,7 +71,10 @@ function parse(bytes: Uint8Array): unknown {
   return parseJson(text, { op, what: 'the body' })
 }
 
-async function readStream(body: ReadableStream<Uint8Array> | null, most: number): Promise<Uint8Array> {
+async function readStream(
+  body: ReadableStream<Uint8Array> | null,
+  most: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {

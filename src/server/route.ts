@@ -6,8 +6,10 @@ import type { Visitor } from './visitors.ts'
 export interface Connection {
   /** The address that the client has reached. */
   readonly localAddress: string | undefined
+  /** Aborted when the client has gone, and when it has been answered. */
+  readonly gone: AbortSignal
   /** The body of the request. Throws 413 past `most`. */
-  readBody(most: number): Promise<Uint8Array>
+  readBody(most: number): Promise<Uint8Array<ArrayBuffer>>
   /** Takes a feed to write behind the head of the answer, without a web stream between. */
   takeFeed(feed: EventFeed): void
 }

@@ -4,6 +4,7 @@ import {
   delegator,
   entriesOf,
   muser,
+  ruled,
   sseFrames,
   story,
   teller,
@@ -252,6 +253,33 @@ describe('approvals', () => {
     expect((await ask('POST', '/threads/one/approvals/call_9', { body: { approved: true } })).status).toBe(
       400,
     )
+  })
+
+  test('what is to be remembered is remembered, and what cannot be is refused', async () => {
+    const { ask } = served(ruled())
+    await ask('POST', '/threads', { body: { id: 'one' } })
+    await ask('POST', '/threads/one/messages', { body: { message: 'Tie it.' } })
+    await idle(ask, 'one')
+    const [request] = (await (await ask('GET', '/threads/one')).json()).approvals
+    expect(request).toMatchObject({
+      permission: { decision: 'ask', rule: 'otherwise ask' },
+      remember: { rules: ['write(here)'], for: ['thread'] },
+    })
+    const decide = (remember: unknown) =>
+      ask('POST', `/threads/one/approvals/${request.callId}`, { body: { approved: true, remember } })
+    for (const remember of ['always', 'a while', 7, { rules: ['write'] }, { for: 'thread', rules: ['('] }]) {
+      const refused = await decide(remember)
+      expect([refused.status, (await refused.json()).error.message]).toEqual([
+        400,
+        expect.stringContaining('remember'),
+      ])
+    }
+    expect((await decide('thread')).status).toBe(202)
+    await idle(ask, 'one')
+    await ask('POST', '/threads/one/messages', { body: { message: 'Tie it again.' } })
+    const entries = await idle(ask, 'one')
+    expect(entries.filter(({ event }) => event.type === 'approval-request')).toHaveLength(1)
+    expect(entries.filter(({ event }) => event.type === 'tool-result')).toHaveLength(2)
   })
 
   test('an id with a slash in it is written %2F', async () => {

@@ -5,6 +5,9 @@ import { eventAnswers } from './event-answers.ts'
 import { guard, isLoopback } from './guard.ts'
 import { httpHandler } from './handler.ts'
 import type { Listener } from './listen.ts'
+import { mcpEndpoint } from './mcp/endpoint.ts'
+import { readMcpOptions } from './mcp/options.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions } from './options.ts'
 import { pageRoutes } from './page.ts'
@@ -52,7 +55,18 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     streams: openStreams({ most: limits.connections, perUser: limits.streamsPerUser }),
     isClosing: () => closing !== undefined,
   }
-  const routes = [...(settings.page ? pageRoutes() : []), ...allRoutes(app, eventAnswers(shared))]
+  const mcp =
+    settings.mcp &&
+    mcpEndpoint({
+      ...shared,
+      app,
+      settings: readMcpOptions(settings.mcp, { agents: app.agents, op: 'serve' }),
+    })
+  const routes = [
+    ...(settings.page ? pageRoutes() : []),
+    ...(mcp ? mcpRoutes(mcp, '/mcp') : []),
+    ...allRoutes(app, eventAnswers(shared)),
+  ]
   const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
 
   /** Only this needs Node, so only this loads what needs it. */
@@ -60,14 +74,18 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     const [{ listenOnNode }, { upgrades }] = await Promise.all([
       import('./listen.ts'),
       import('./upgrade.ts'),
+      mcp?.ready(),
     ])
     const { headerBytes, connections } = limits
-    return listenOnNode({ port, host, headerBytes, connections, handle, upgrade: upgrades(shared), onError })
+    const { stuckMs } = settings
+    const upgrade = upgrades(shared)
+    return listenOnNode({ port, host, headerBytes, connections, stuckMs, handle, upgrade, onError })
   }
 
   async function close(options?: { readonly graceMs?: number | undefined }) {
     const closed = [...listeners].map(async (listener) => (await listener).close())
     shared.streams.endAll()
+    await mcp?.close()
     await app.close(options)
     await Promise.allSettled(closed)
   }
