@@ -192,8 +192,12 @@ function inResponses(lines: readonly Fields[]): Told {
       .filter((item) => item.type === type)
       .flatMap((item) => list(item[field]))
       .map(({ text }) => words(text))
-  const calls = items.flatMap(({ type, call_id: id, name, arguments: written, action }) => {
-    const callId = String(id)
+  const calls = items.flatMap(({ type, id, call_id, name, arguments: written, action, server_label }) => {
+    const callId = String(call_id ?? id)
+    if (type === 'mcp_approval_request') {
+      const input = { server: server_label, tool: name, arguments: JSON.parse(words(written)) }
+      return [{ callId, name: 'mcp_approval', input }]
+    }
     if (type === 'function_call') return [{ callId, name: String(name), input: JSON.parse(words(written)) }]
     const { type: _, ...input } = fields(action)
     return type === 'local_shell_call' ? [{ callId, name: 'shell', input }] : []

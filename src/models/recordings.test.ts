@@ -365,20 +365,19 @@ describe('what is worth knowing of a recording', () => {
     })
   })
 
-  recorded('what the provider asks a person about is its own tool, not a call of ours', async () => {
+  recorded('what the provider asks a person about is a call of the tool mcp_approval', async () => {
     const events = await only('openai-responses/openai-mcp-tool-approval.1')
-    expect(callsOf(events)).toStrictEqual([])
-    const all = providerTools(events)
-    expect(new Set(all.map(({ name }) => name))).toStrictEqual(
-      new Set(['mcp_list_tools', 'create_short_url']),
-    )
-    const listed = all.findLast(({ name }) => name === 'mcp_list_tools')
-    expect(JSON.stringify(listed?.output)).toContain('Create a shortened URL using zip1.io')
-    const asked = all.findLast(({ name }) => name === 'create_short_url')
-    expect(asked).toMatchObject({
-      input: { url: 'https://ai-sdk.dev/', max_clicks: 100 },
-      opaque: { data: { type: 'mcp_approval_request' } },
+    const [[name, input] = [], ...more] = callsOf(events)
+    expect(more).toStrictEqual([])
+    expect(name).toBe('mcp_approval')
+    expect(input).toMatchObject({
+      server: 'zip1',
+      tool: 'create_short_url',
+      arguments: { url: 'https://ai-sdk.dev/', max_clicks: 100 },
     })
+    const all = providerTools(events)
+    expect(new Set(all.map((event) => event.name))).toStrictEqual(new Set(['mcp_list_tools']))
+    expect(JSON.stringify(all.at(-1)?.output)).toContain('Create a shortened URL using zip1.io')
   })
 
   recorded('encrypted reasoning is kept to go back', async () => {

@@ -19,6 +19,7 @@ export interface ItemCall {
  * - `custom_tool_call`: free text, given to the tool as `{ input }`
  * - `local_shell_call` and `shell_call`: a call of the tool `shell`, with the fields of its action (`command`, or `commands`)
  * - `apply_patch_call`: a call of the tool `apply_patch`, with its operation
+ * - `mcp_approval_request`: a call of the tool `mcp_approval`, whose result says whether the provider may run its own
  */
 export function callOf(item: Fields): ItemCall | undefined {
   const callId = String(item.call_id ?? item.id ?? '')
@@ -43,6 +44,12 @@ export function callOf(item: Fields): ItemCall | undefined {
     }
     case 'apply_patch_call':
       return special(item, callId, 'apply_patch', isObject(item.operation) ? item.operation : {})
+    case 'mcp_approval_request':
+      return special(item, callId, 'mcp_approval', {
+        server: String(item.server_label ?? ''),
+        tool: String(item.name ?? ''),
+        arguments: read(item.type, String(item.arguments ?? '')),
+      })
     default:
       return undefined
   }

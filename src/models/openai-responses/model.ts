@@ -32,7 +32,7 @@ export interface ResponsesExtra {
   /** Keeps the answers with the provider; by default nothing is kept there. */
   readonly store?: boolean
   readonly text?: { readonly verbosity?: 'low' | 'medium' | 'high' }
-  /** Tools that the provider runs, or that it declares in its own way: `{ type: 'web_search' }`, `{ type: 'local_shell' }`. */
+  /** Tools that the provider runs, or that it declares in its own way: `{ type: 'web_search' }`, `{ type: 'shell' }`. */
   readonly tools?: readonly JsonObject[]
   readonly truncation?: 'auto' | 'disabled'
   readonly [field: string]: JsonValue | undefined

@@ -380,6 +380,81 @@ describe('other calls that are ours to run', () => {
     ])
   })
 
+  const request = {
+    id: 'mcpr_1',
+    type: 'mcp_approval_request',
+    name: 'echo',
+    server_label: 'crm',
+    arguments: '{"a":1}',
+  }
+
+  test('what a server of MCP asks a person is a call of the tool mcp_approval', () => {
+    const input = { server: 'crm', tool: 'echo', arguments: { a: 1 } }
+    const begun = added(0, { ...request, arguments: '' })
+    expect(callsOf(request, begun)).toEqual([
+      { type: 'tool-input-start', callId: 'mcpr_1', name: 'mcp_approval' },
+      { type: 'tool-input', callId: 'mcpr_1', delta: JSON.stringify(input) },
+      {
+        type: 'tool-call',
+        callId: 'mcpr_1',
+        name: 'mcp_approval',
+        input,
+        opaque: { provider: 'acme', data: request },
+      },
+    ])
+    expect(hear([finished(0, request), completed()]).events.at(-1)).toMatchObject({ finish: 'tool-calls' })
+  })
+
+  test.each([
+    ['', {}],
+    ['[1]', '[1]'],
+    ['{"a":', '{"a":'],
+  ])('its arguments are shown as they are if they are no object: %j', (written, read) => {
+    const asked = callsOf({ ...request, arguments: written }).at(-1)
+    expect(asked).toMatchObject({
+      type: 'tool-call',
+      input: { server: 'crm', tool: 'echo', arguments: read },
+    })
+  })
+
+  test('a shell call whose commands are streamed is one call, told when it is whole', () => {
+    const item = {
+      id: 'sh_1',
+      type: 'shell_call',
+      call_id: 'a',
+      status: 'completed',
+      action: { commands: ['ls -la', 'pwd'], timeout_ms: 60_000, max_output_length: 4096 },
+      environment: { type: 'local' },
+    }
+    const { action } = item
+    const written = action.commands.flatMap((command, command_index) => [
+      of(0, 'shell_call_command.added', { command: '', command_index }),
+      ...[...command].map((delta) =>
+        of(0, 'shell_call_command.delta', { delta, command_index, obfuscation: 'x9' }),
+      ),
+      of(0, 'shell_call_command.done', { command, command_index }),
+    ])
+    const begun = added(0, { ...item, status: 'in_progress', action: { ...action, commands: [] } })
+    expect(callsOf(item, begun, ...written)).toEqual([
+      { type: 'tool-input-start', callId: 'a', name: 'shell' },
+      { type: 'tool-input', callId: 'a', delta: JSON.stringify(action) },
+      {
+        type: 'tool-call',
+        callId: 'a',
+        name: 'shell',
+        input: action,
+        opaque: { provider: 'acme', data: item },
+      },
+    ])
+  })
+
+  test('what a shell of the provider prints is no word of the model', () => {
+    const delta = { stdout: 'total 0\n' }
+    const printed = [1, 2, 3].map(() => of(0, 'shell_call_output_content.delta', { command_index: 0, delta }))
+    const end = of(0, 'shell_call_output_content.done', { command_index: 0, output: [] })
+    expect(hear([...printed, end, completed()]).events.map(({ type }) => type)).toEqual(['done'])
+  })
+
   test('one that is incomplete is not closed', () => {
     const item = {
       type: 'local_shell_call',
@@ -442,10 +517,6 @@ describe('a tool that the provider runs', () => {
         tools: [{ name: 'echo', input_schema: {} }],
       },
       { name: 'mcp_list_tools', output: [{ name: 'echo', input_schema: {} }] },
-    ],
-    [
-      { id: 'mcpr_1', type: 'mcp_approval_request', name: 'echo', server_label: 'crm', arguments: '{"a":1}' },
-      { name: 'echo', input: { a: 1 } },
     ],
   ])('$type is told as begun, and then whole', (item, told) => {
     const begun = {

@@ -216,7 +216,6 @@ describe('a body', () => {
 })
 
 describe('tools that are declared in the provider’s own way', () => {
-  const shell = { ...look, name: 'shell' }
   const choosing = (name: string, declared: JsonObject) =>
     bodyFor({
       tools: [look, { ...look, name }],
@@ -224,24 +223,32 @@ describe('tools that are declared in the provider’s own way', () => {
       settings: { extra: { tools: [declared] } },
     })
 
-  test('are not declared twice', () => {
-    const local = { type: 'local_shell' }
-    const body = bodyFor({ tools: [look, shell], settings: { extra: { tools: [local] } } })
-    expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), local])
+  test.each([
+    ['shell', { type: 'local_shell' }],
+    ['shell', { type: 'shell', environment: { type: 'local' } }],
+    ['mcp_approval', { type: 'mcp', server_label: 'crm', server_url: 'https://example.com/mcp' }],
+  ])('are not declared twice: %s as %j', (name, declared) => {
+    const tools = [look, { ...look, name }]
+    const body = bodyFor({ tools, settings: { extra: { tools: [declared] } } })
+    expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), declared])
   })
 
   test('are chosen in its own way too', () => {
     const expected: ResponseCreateParamsStreaming['tool_choice'][] = [
       { type: 'custom', name: 'sql' },
       { type: 'shell' },
+      { type: 'shell' },
       { type: 'apply_patch' },
       'required',
+      { type: 'mcp', server_label: 'crm' },
     ]
     expect([
       choosing('sql', { type: 'custom', name: 'sql' }).tool_choice,
       choosing('shell', { type: 'shell' }).tool_choice,
+      choosing('shell', { type: 'shell', environment: { type: 'local' } }).tool_choice,
       choosing('apply_patch', { type: 'apply_patch' }).tool_choice,
       choosing('shell', { type: 'local_shell' }).tool_choice,
+      choosing('mcp_approval', { type: 'mcp', server_label: 'crm' }).tool_choice,
     ]).toEqual(expected)
   })
 })
@@ -276,6 +283,13 @@ describe('what came from here goes back as it came', () => {
     status: 'completed',
     operation: { type: 'delete_file', path: 'a.txt' },
   } as const
+  const approval = {
+    id: 'mcpr_1',
+    type: 'mcp_approval_request',
+    server_label: 'crm',
+    name: 'find',
+    arguments: '{}',
+  } as const
   const made = (data: JsonObject, isError = false) =>
     itemsFor([{ ...call, ...from('openai', data) }], { isError })
 
@@ -289,7 +303,6 @@ describe('what came from here goes back as it came', () => {
   })
 
   test('a local shell call, with its output', () => {
-    // The types of the reference have the call's id in `id`; its guide and the server have it in `call_id`.
     const output = { type: 'local_shell_call_output', call_id: 'a', output: 'done' }
     expect(made(localShell)).toStrictEqual([question, localShell, output])
     const { action, ...rest } = localShell
@@ -320,8 +333,17 @@ describe('what came from here goes back as it came', () => {
     expect(made(patch, true)).toStrictEqual(expected('failed'))
   })
 
+  test('what was asked a person, with the answer, and no id that it has not', () => {
+    const expected: ResponseInputItem[] = [
+      { role: 'user', content: 'Hi' },
+      approval,
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+    ]
+    expect(made(approval)).toStrictEqual(expected)
+  })
+
   test('to another provider all of them are plain calls', () => {
-    for (const data of [custom, localShell, shell, patch])
+    for (const data of [custom, localShell, shell, patch, approval])
       expect(itemsFor([{ ...call, ...from('azure', data) }])).toEqual([
         question,
         { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },

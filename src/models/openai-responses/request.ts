@@ -1,23 +1,22 @@
 import type {
   AssistantPart,
   FilePart,
-  ImagePart,
   JsonObject,
   JsonValue,
   Message,
   ModelRequest,
   ModelSettings,
   ToolCallPart,
-  ToolMessage,
   ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
 import { invalidInput, isJsonObject, isObject, toolCallsOf } from '../../protocol/index.ts'
-import { bodyOf, extraTools, resultText } from '../wire/body.ts'
+import { bodyOf, extraTools } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
 import { asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
 import { sendableName } from '../wire/tool-name.ts'
+import { picture, resultItem } from './results.ts'
 
 export interface ResponsesRequestOptions {
   readonly model: string
@@ -102,7 +101,8 @@ function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): 
 
 /**
  * Tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
- * their name, the provider's shells as `shell`, its patches as `apply_patch`. With each, how it is chosen.
+ * their name, the provider's shells as `shell`, its patches as `apply_patch`, what its servers of MCP ask as `mcp_approval`. With
+ * each, how it is chosen.
  */
 function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
   const native = new Map<string, JsonValue>()
@@ -112,6 +112,8 @@ function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
     if (type === 'custom') native.set(String(tool.name), { type, name: String(tool.name) })
     // There is no word for this one.
     else if (type === 'local_shell') native.set('shell', 'required')
+    // Its server asks, the model cannot.
+    else if (type === 'mcp') native.set('mcp_approval', { type, server_label: String(tool.server_label) })
     else native.set(type, { type })
   }
   return native
@@ -148,10 +150,6 @@ function userContent(content: string | readonly UserPart[], provider: string): J
     if (part.type === 'text') return { type: 'input_text', text: part.text }
     return part.type === 'image' || part.mediaType.startsWith('image/') ? picture(part) : file(part, provider)
   })
-}
-
-function picture(part: ImagePart | FilePart): JsonObject {
-  return { type: 'input_image', image_url: asUrl(part), detail: 'auto' }
 }
 
 function takesFile({ mediaType }: FilePart): boolean {
@@ -191,6 +189,8 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
       // `Item 'rs_…' not found. Items are not persisted when store is set to false.`
       return data && canComeBack(data, options) ? [data] : []
     case 'tool-call':
+      // It is answered by its own id.
+      if (data?.type === 'mcp_approval_request') return [data]
       if (data && data.type !== undefined) return [{ ...data, call_id: idOf(part.callId) }]
       return [
         {
@@ -219,44 +219,4 @@ function canComeBack(
 ): boolean {
   const shown = Array.isArray(content) && content.length > 0
   return reasons && type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
-}
-
-/** The result in the form that belongs to the kind of its call. */
-function resultItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
-  const words = () => resultText(message.content, '[an image]')
-  switch (call?.type) {
-    case 'custom_tool_call':
-      return { type: 'custom_tool_call_output', call_id: callId, output: words() }
-    case 'local_shell_call':
-      return { type: 'local_shell_call_output', call_id: callId, output: words() }
-    case 'shell_call':
-      return {
-        type: 'shell_call_output',
-        call_id: callId,
-        output: [
-          {
-            stdout: message.isError ? '' : words(),
-            stderr: message.isError ? words() : '',
-            outcome: { type: 'exit', exit_code: message.isError ? 1 : 0 },
-          },
-        ],
-      }
-    case 'apply_patch_call':
-      return {
-        type: 'apply_patch_call_output',
-        call_id: callId,
-        status: message.isError ? 'failed' : 'completed',
-        output: words(),
-      }
-    default:
-      return { type: 'function_call_output', call_id: callId, output: resultOutput(message) }
-  }
-}
-
-function resultOutput({ content }: ToolMessage): JsonValue {
-  if (!content.some((part) => part.type === 'image')) return resultText(content, '')
-  return content.map((part): JsonValue => {
-    if (part.type === 'image') return picture(part)
-    return { type: 'input_text', text: part.type === 'text' ? part.text : JSON.stringify(part.value) }
-  })
 }
