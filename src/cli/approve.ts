@@ -1,4 +1,4 @@
-import type { ThreadView } from '../protocol/index.ts'
+import type { RememberFor, ThreadView } from '../protocol/index.ts'
 import { invalidInput, isObject, MillraceError } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
 import type { Flags } from './flags.ts'
@@ -17,6 +17,7 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   const input = flags.input === undefined ? undefined : readInput(flags.input)
   if (input && flags.deny !== undefined)
     throw invalidInput(op, '--deny and --input together make no sense: the call either runs or not')
+  const remember = readRemember(flags)
   const talk = await openTalk({ ...flags, thread: id })
   try {
     const view = await talk.thread.state()
@@ -32,6 +33,7 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
       approved: flags.deny === undefined,
       ...(reason && { reason }),
       ...(input && { input }),
+      ...(remember && { remember }),
     })
     // Following ends where a run waits, so it begins behind the decision.
     if (flags.json)
@@ -64,6 +66,14 @@ function checkTool(callId: string, name: string, tools: readonly string[] | unde
   if (!tools || callId.includes('/') || tools.includes(name)) return
   const hint = flags.tools === undefined ? 'pass --tools FILE as it was' : `${flags.tools} does not have it`
   throw invalidInput(op, `the call that waits is to '${name}', which is not among the tools here: ${hint}`)
+}
+
+function readRemember({ remember, deny }: Flags): RememberFor | undefined {
+  if (remember === undefined) return undefined
+  if (deny !== undefined)
+    throw invalidInput(op, '--deny and --remember together make no sense: only what is allowed is remembered')
+  if (remember === 'thread' || remember === 'always') return remember
+  throw invalidInput(op, `--remember takes thread or always, not '${remember}'`)
 }
 
 function readInput(text: string): object {

@@ -6,7 +6,7 @@ import { sqliteStore } from '../threads/sqlite.ts'
 import { play } from '../threads/test-script/test-script.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
 import { homeWith, linesOf, makeHome } from './cli.test-kit.ts'
-import { toolsFile } from './tools.test-kit.ts'
+import { ruledFile, toolsFile } from './tools.test-kit.ts'
 
 const asksFirst = [
   [{ text: 'Money goes out.' }, { call: 'refund', input: { id: 'A' } }],
@@ -14,9 +14,9 @@ const asksFirst = [
 ] as const
 
 /** A thread named `mine` whose refund waits for a person. */
-async function waiting(script: readonly (string | readonly object[])[] = asksFirst) {
+async function waiting(script: readonly (string | readonly object[])[] = asksFirst, file = toolsFile) {
   const home = await homeWith(script as never)
-  home.write('tools.ts', toolsFile)
+  home.write('tools.ts', file)
   const ended = await home.run(['refund A', '--tools', 'tools.ts', '--thread', 'mine', '--new'])
   return { home, ended }
 }
@@ -52,6 +52,32 @@ describe.concurrent('a call that waits for a person', () => {
       exit: 1,
       stderr: "millrace: no call of the thread 'mine' waits for a decision\n",
     })
+  })
+
+  test('is allowed for good where the rules of its agent ask, and not asked about in the next thread', async () => {
+    const { home, ended } = await waiting([...asksFirst, ...asksFirst, ...asksFirst], ruledFile)
+    expect(ended.stderr).toContain(
+      'refund waits for a person: refund {"id":"A"}: it would write `A`. Allow it?',
+    )
+    const command = (how: string) => new RegExp(`to allow it ${how}: millrace (.*)`).exec(ended.stderr)?.[1]
+    expect(command('in this thread')).toMatch(/^approve mine \S+ --remember thread --tools tools.ts$/)
+    for (const [remember, problem] of [
+      ['ever', "--remember takes thread or always, not 'ever'"],
+      ['thread', '--deny and --remember together make no sense'],
+    ] as const) {
+      const wrong = ['approve', 'mine', '--remember', remember, '--tools', 'tools.ts']
+      expect(await home.run(remember === 'thread' ? [...wrong, '--deny', 'no'] : wrong)).toMatchObject({
+        exit: 2,
+        stderr: expect.stringContaining(problem),
+      })
+    }
+    const always = command('always')?.split(' ') as string[]
+    expect(await home.run(always)).toMatchObject({ exit: 0, stdout: 'It is done.\n' })
+    expect(readFileSync(join(home.folder, 'rules.json'), 'utf8')).toContain('write(A)')
+    const next = await home.run(['refund A', '--tools', 'tools.ts'])
+    expect(next).toMatchObject({ exit: 0, stdout: expect.stringContaining('It is done.') })
+    expect(refunds(home)).toBe('A\nA\n')
+    expect((await home.run(['show', 'mine'])).stdout).toContain('(allowed always)')
   })
 
   test('does not run when it is declined, and the model is told why', async () => {

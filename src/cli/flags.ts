@@ -1,6 +1,7 @@
 /** The commands there are; whatever begins otherwise is a question. */
 export const commands = {
   serve: { words: '[agents.ts]', says: 'Serve agents over HTTP and WebSocket', most: 1 },
+  mcp: { words: '[agents.ts]', says: 'Serve agents as MCP tools, on stdin and stdout', most: 1 },
   threads: { words: '', says: 'List the threads, the latest first', most: 0 },
   show: { words: 'ID', says: 'Play a thread back', most: 1 },
   export: { words: 'ID', says: 'Write a thread to stdout as Markdown, JSON or a test', most: 1 },
@@ -23,7 +24,7 @@ interface Flag {
 }
 
 const talking = ['ask', 'approve'] as const
-const withAgent = [...talking, 'serve'] as const
+const withAgent = [...talking, 'serve', 'mcp'] as const
 
 /** Every flag, in the order in which they are told. What is not here does not exist. */
 export const flags = {
@@ -49,6 +50,12 @@ export const flags = {
   format: { type: 'string', value: 'md|json|test', of: ['export'], says: 'md unless told otherwise' },
   deny: { type: 'string', value: 'REASON', of: ['approve'], says: 'Decline the call; the model is told why' },
   input: { type: 'string', value: 'JSON', of: ['approve'], says: 'Run the call with this instead' },
+  remember: {
+    type: 'string',
+    value: 'thread|always',
+    of: ['approve'],
+    says: 'Allow the same from now on, where the rules of the agent ask',
+  },
   limit: { type: 'string', value: 'N', of: ['threads'], says: 'How many at most; 20 unless told otherwise' },
   search: {
     type: 'string',
@@ -64,6 +71,7 @@ export const flags = {
     of: ['serve'],
     says: 'Only who shows it gets in; or MILLRACE_TOKEN',
   },
+  mcp: { type: 'boolean', of: ['serve'], says: 'The agents as MCP tools too, at /mcp' },
   hosts: { type: 'string', value: 'A,B', of: ['serve'], says: 'Names it goes by, beside its address' },
   origins: { type: 'string', value: 'A,B', of: ['serve'], says: 'Origins whose pages may use it' },
   data: {

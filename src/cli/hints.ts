@@ -34,6 +34,10 @@ export function decisionHints(
     return [
       `${cleanLine(request.name)} waits for a person: ${questionOf(request)}`,
       `  to allow it:   ${command()}`,
+      ...(request.remember?.for ?? []).map(
+        (how) =>
+          `  to allow it ${how === 'thread' ? 'in this thread' : 'always'}: ${command('--remember', how)}`,
+      ),
       `  to decline it: ${command('--deny', 'reason')}`,
     ]
   })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
+import { toolsIn } from '../tools/index.ts'
 import { agentsFrom } from './agents-file.ts'
 import { importFile } from './modules.ts'
 import { toolsFrom } from './tools-file.ts'
@@ -25,13 +26,22 @@ describe('--tools', () => {
     import { tool } from ${millrace}
     const make = (name: string) => tool({ name, description: 'x', input: { jsonSchema: {} }, run: () => 1 })
   `
-  const names = async (text: string) => (await toolsFrom(write(made + text))).map(({ name }) => name)
+  const names = async (text: string) => {
+    const { tools } = await toolsFrom(write(made + text))
+    return toolsIn(tools).map(({ name }) => name)
+  }
 
   test('takes a list, one tool, or whatever named exports are tools', async () => {
     expect(await names(`export default [make('a'), make('b')]`)).toEqual(['a', 'b'])
     expect(await names(`export default make('a')`)).toEqual(['a'])
     expect(await names(`export const one = make('a'), two = make('b'), three = 3`)).toEqual(['a', 'b'])
-    expect(await toolsFrom(undefined)).toEqual([])
+    expect(await names(`export default [make('a'), { tools: [make('b'), make('c')] }]`)).toEqual([
+      'a',
+      'b',
+      'c',
+    ])
+    expect(await names(`export const box = { tools: [make('a')] }`)).toEqual(['a'])
+    expect((await toolsFrom(undefined)).tools).toEqual([])
   })
 
   test.each([
@@ -40,6 +50,8 @@ describe('--tools', () => {
     [`export default [{ name: 'x', run() {} }]`, /item 1 of the default export of .* is an object \(x\)/],
     [`export default 7`, /the default export of .* is a number/],
     [`export default [make('a'), make('a')]`, /two tools named 'a'/],
+    [`export default [make('a'), { tools: [make('a')] }]`, /two tools named 'a'/],
+    [`export default make('a'); export const permission = 'all'`, /must be what permission\(/],
     [`export default [`, /cannot be loaded: /],
     [`throw new Error('no luck')`, /cannot be loaded: no luck/],
     [`import 'not-there-at-all'`, /cannot be loaded: .*not-there-at-all/],
@@ -68,7 +80,7 @@ describe('the file of serve', () => {
     import { scriptedModel } from ${testing}
     const make = (name: string) => agent({ name, model: scriptedModel([]) })
   `
-  const names = async (text: string) => Object.keys(await agentsFrom(write(made + text)))
+  const names = async (text: string) => Object.keys(await agentsFrom(write(made + text), 'serve'))
 
   test('exports one agent, a record of them, or some by name', async () => {
     expect(await names(`export default make('desk')`)).toEqual(['desk'])

@@ -1,6 +1,6 @@
 import type { ThreadEvent, ToolResultEvent } from '../protocol/index.ts'
 import { inWords } from './duration.ts'
-import { cleanLine, clip } from './terminal/index.ts'
+import { cleanLine, clip, progressWords, wordsOf } from './terminal/index.ts'
 
 /** One line on what happened besides the words, for a log or a reader; nothing if that is not worth one. */
 export type NoteOf = (event: ThreadEvent) => string | undefined
@@ -16,7 +16,7 @@ export function noteTaker(): NoteOf {
         names.set(event.callId, event.name)
         return named(event.name, event.raw ?? JSON.stringify(event.input))
       case 'tool-progress': {
-        if (!event.event) return named(names.get(event.callId) ?? event.callId, wordsOf(event.data))
+        if (!event.event) return named(names.get(event.callId) ?? event.callId, progressWords(event.data))
         const below = inner.get(event.callId) ?? noteTaker()
         inner.set(event.callId, below)
         const note = below(event.event)
@@ -39,10 +39,6 @@ export function noteTaker(): NoteOf {
 
 function named(name: string, words: string): string {
   return `[${cleanLine(name)}] ${clip(cleanLine(words), 200)}`.trimEnd()
-}
-
-function wordsOf(data: unknown): string {
-  return typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
 }
 
 function resultWords({ status, ms, output }: ToolResultEvent): string {

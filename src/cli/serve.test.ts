@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { connectV1, textOf } from '../server/mcp/mcp-clients.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
 import { homeWith, linesOf, makeHome, sources } from './cli.test-kit.ts'
 
@@ -81,6 +82,16 @@ describe.concurrent('millrace serve', () => {
     expect(await status('Bearer s3cret')).toBe(200)
     child.kill('SIGINT')
     expect((await ended).stderr).not.toContain('s3cret')
+  })
+
+  test('serves them as MCP tools too, if it is asked to', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts', '--mcp'])
+    const mcp = await connectV1(`${url}/mcp`)
+    expect(textOf(await mcp.call('desk', { prompt: 'hi' }))).toBe('The desk is open.')
+    child.kill('SIGINT')
+    expect((await ended).stderr).toContain(`MCP clients find them at ${url}/mcp\n`)
   })
 
   test('tells an address that can be opened also where it listens at all of them', async () => {

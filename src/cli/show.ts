@@ -92,7 +92,7 @@ function asideOf(event: ThreadEvent): string | undefined {
     case 'approval-request':
       return `(asks a person: ${questionOf(event)})`
     case 'approval':
-      return `(${event.approved ? 'allowed' : 'declined'}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
+      return `(${event.approved ? 'allowed' : 'declined'}${event.remember ? ` ${event.remember.for === 'thread' ? 'in this thread' : 'always'}` : ''}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
     case 'run-end': {
       const why = event.error ? `: ${cleanLine(event.error.message)}` : ''
       const told = event.outcome === 'completed' || event.outcome === 'suspended'

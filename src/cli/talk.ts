@@ -4,6 +4,7 @@ import { invalidInput } from '../protocol/index.ts'
 import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import type { Tool } from '../tools/index.ts'
+import { toolsIn } from '../tools/index.ts'
 import type { ChangeableModel } from './changeable-model.ts'
 import { changeableModel } from './changeable-model.ts'
 import { onlyOwn } from './claims.ts'
@@ -45,18 +46,18 @@ export async function openTalk(
       checkFlagsOfVisitor(flags, info)
       return { ...visit(store, info), agent: info.agent, failure }
     }
-    const tools = await toolsFrom(flags.tools)
+    const { tools, permission } = await toolsFrom(flags.tools)
     const { model: found, why } = await openModel(flags.model)
     const model = changeableModel(found)
     const app = withStore(
       millrace({
-        agents: agent({ name: ownAgent, model, tools, system: flags.system }),
+        agents: agent({ name: ownAgent, model, tools, permission, system: flags.system }),
         store: onlyOwn(store, info ? [info.id] : []),
         onError: onError ?? ((error) => failing.abort(error)),
       }),
       store,
     )
-    const here = { model, tools, ...(why !== undefined && { why }) }
+    const here = { model, tools: toolsIn(tools), ...(why !== undefined && { why }) }
     return { app, thread: app.thread(id ?? newId()), here, agent: ownAgent, failure }
   } catch (error) {
     await store.close()

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasTerminals, homeWith, openTerminal } from './cli.test-kit.ts'
-import { toolsFile } from './tools.test-kit.ts'
+import { ruledFile, toolsFile } from './tools.test-kit.ts'
 
 const needsScript = "terminals are tested with util-linux' script: apt-get install bsdutils"
 const skip = !hasTerminals && !process.env.CI
@@ -76,6 +76,20 @@ describe.concurrent('a question in a terminal', { skip }, () => {
     await terminal.see('It is done.')
     expect((await terminal.ended).exit).toBe(0)
     expect(readFileSync(join(home.folder, 'refunds.txt'), 'utf8')).toBe('A\n')
+  })
+
+  test('does not ask again what was allowed in the thread', async () => {
+    const calls = ['A', 'A'].map((id) => [{ call: 'refund', input: { id } }])
+    const home = await homeWith([...calls, 'Twice.'])
+    home.write('tools.ts', ruledFile)
+    const terminal = openTerminal(home, ['refund A twice', '--tools', 'tools.ts'])
+    await terminal.see(
+      'refund {"id":"A"}: it would write `A`. Allow it? [y/t in this thread/a always: write(A)/N, or why not] ',
+    )
+    terminal.type('t\r')
+    await terminal.see('Twice.')
+    expect((await terminal.ended).exit).toBe(0)
+    expect(readFileSync(join(home.folder, 'refunds.txt'), 'utf8')).toBe('A\nA\n')
   })
 
   test('asks about one call after the other', async () => {

@@ -6,6 +6,7 @@ import type { ScriptRound } from '../../testing/index.ts'
 import { scriptedModel } from '../../testing/index.ts'
 import { memoryStore, millrace } from '../../threads/index.ts'
 import { sqliteStore } from '../../threads/sqlite.ts'
+import { permission } from '../../tools/built-in.ts'
 import { tool } from '../../tools/index.ts'
 import { chat } from './index.ts'
 
@@ -47,6 +48,14 @@ const refund = tool({
   run: (input) => `refunded ${idOf(input)}`,
 })
 
+const save = tool({
+  name: 'save_order',
+  description: 'Writes an order down',
+  input: id,
+  access: (input) => [{ kind: 'write', path: idOf(input) }],
+  run: (input) => `saved ${idOf(input)}`,
+})
+
 /** What the model does depends on what was said last. */
 function answerTo({ messages }: ModelRequest): ScriptRound {
   const last = messages.at(-1)
@@ -56,6 +65,7 @@ function answerTo({ messages }: ModelRequest): ScriptRound {
   if (word === 'hello') return '# Greetings\n\nThis is **bold** and `code`:\n\n- one\n- two\n'
   if (word === 'lookup') return [{ text: 'Let me look. ' }, { call: 'lookup_order', input: { id: argument } }]
   if (word === 'refund') return [{ call: 'refund_order', input: { id: argument } }]
+  if (word === 'save') return [{ call: 'save_order', input: { id: argument } }]
   if (word === 'hang') return [{ text: 'It never ends: ' }, { hang: true }]
   if (word === 'fail') return [{ error: { message: 'the model is on fire', code: 'auth' } }]
   if (word === 'evil') return 'a \u001b[31mred\u001b[2J \u001b]0;owned\u0007title\u009b1A \u202ekcab b'
@@ -71,7 +81,8 @@ const app = millrace({
   agents: agent({
     name: 'desk',
     model: scriptedModel(answerTo, { id: 'scripted', paceMs, deltaChars: [3, 1, 5] }),
-    tools: [lookup, refund],
+    tools: [lookup, refund, save],
+    permission: permission({ allow: ['lookup_order', 'refund_order'], deny: ['write(*.env)'] }),
   }),
   store,
 })

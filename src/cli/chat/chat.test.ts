@@ -168,6 +168,24 @@ describe.concurrent('a call that a person has to allow', { skip: skipTerminal },
     await leave(chat)
   })
 
+  test('is not asked about again on t, as the rules allow it from then on', async () => {
+    const chat = await openChat()
+    chat.type('save ORD-7\r')
+    await chat.see(
+      /\? save_order \{"id":"ORD-7"\}\n {2}it would write `ORD-7`\n {2}y yes · t yes, in this thread \(write\(ORD-7\)\) · n no/,
+    )
+    chat.type('a\r')
+    await chat.see('a call waits for you')
+    chat.type(`${'\x7f'.repeat(3)}t\r`)
+    await chat.see(/The tool says: .*saved ORD-7/)
+    chat.type('save ORD-7\r')
+    await chat.see(/saved ORD-7[\s\S]*saved ORD-7/)
+    chat.type('save x.env\r')
+    await chat.see(/✗ save_order .* · failed/)
+    await chat.see(/The tool says: [\s\S]*not\s+allowed\s+here/)
+    await leave(chat)
+  })
+
   test('does not on n, and the model is told why', async () => {
     const chat = await openChat()
     chat.type('refund ORD-7\r')

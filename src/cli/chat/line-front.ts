@@ -105,7 +105,7 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
         const { name, input, reason } = question
         line(`? ${clip(cleanLine(`${name} ${JSON.stringify(input)}`), 2000)}`)
         if (reason) line(`  ${cleanLine(reason)}`)
-        line(`  ${replyHelp}`)
+        line(`  ${replyHelp(question)}`)
         ask()
       } else if (before.busy && !next.busy) ask()
     },

@@ -58,7 +58,7 @@ function questionRows(question: ApprovalRequestEvent | undefined, width: number)
   return [
     ...wrap([{ text: call, style: style.bold }], width, { first, rest }),
     ...(reason ? wrap([{ text: cleanLine(reason), style: style.yellow }], width, { first: rest, rest }) : []),
-    ...wrap([{ text: replyHelp, style: style.dim }], width, { first: rest, rest }),
+    ...wrap([{ text: replyHelp(question), style: style.dim }], width, { first: rest, rest }),
   ]
 }
 

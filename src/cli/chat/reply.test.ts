@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { readReply } from './reply.ts'
+import { readReply, replyHelp } from './reply.ts'
+
+const once = {}
+const remembering = { remember: { rules: ['run(npm test)'], for: ['thread', 'always'] } } as const
 
 test.each([
   ['y', { type: 'approve' }],
@@ -9,12 +12,27 @@ test.each([
   ['e', { type: 'edit' }],
   ['e {"id": "ORD-1"}', { type: 'approve', input: { id: 'ORD-1' } }],
 ])('%j is clear', (text, reply) => {
-  expect(readReply(text)).toEqual(reply)
+  expect(readReply(text, once)).toEqual(reply)
 })
 
-test.each(['', 'yes please, and another thing', 'yy', 'maybe', 'e [1]', 'e {"id":', 'e 3'])(
+test.each(['', 'yes please, and another thing', 'yy', 't', 'always', 'maybe', 'e [1]', 'e {"id":', 'e 3'])(
   '%j decides nothing',
   (text) => {
-    expect(readReply(text)).toEqual({ type: 'unclear', message: expect.stringMatching(/./) })
+    expect(readReply(text, once)).toEqual({ type: 'unclear', message: expect.stringMatching(/./) })
   },
 )
+
+test.each([
+  ['t', { type: 'approve', remember: 'thread' }],
+  ['Always', { type: 'approve', remember: 'always' }],
+  ['y', { type: 'approve' }],
+  ['t, please', { type: 'unclear', message: expect.stringContaining('t yes, in this thread') }],
+])('%j is an answer where something can be remembered', (text, reply) => {
+  expect(readReply(text, remembering)).toEqual(reply)
+})
+
+test('always is an answer only where the agent keeps such rules', () => {
+  const thread = { remember: { rules: ['run(npm test)'], for: ['thread'] } } as const
+  expect(replyHelp(thread)).not.toContain('always')
+  expect(readReply('a', thread)).toMatchObject({ type: 'unclear' })
+})

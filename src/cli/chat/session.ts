@@ -153,7 +153,7 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
   async function answer(text: string) {
     const asked = question()
     if (!asked) return
-    const reply = readReply(text)
+    const reply = readReply(text, asked)
     switch (reply.type) {
       case 'unclear':
         front().note(reply.message, 'problem')
@@ -161,7 +161,11 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
       case 'edit':
         return front().suggest(`e ${JSON.stringify(asked.input, undefined, 2)}`)
       case 'approve':
-        await decide(asked, text, { approved: true, ...(reply.input && { input: reply.input }) })
+        await decide(asked, text, {
+          approved: true,
+          ...(reply.input && { input: reply.input }),
+          ...(reply.remember && { remember: reply.remember }),
+        })
         return
       case 'decline':
         await decide(asked, text, {

@@ -1,5 +1,6 @@
 import type { CallStatus, RunEvent, ThreadEvent, ToolResultEvent } from '../../protocol/index.ts'
 import { cleanLine } from './clean.ts'
+import { progressWords, wordsOf } from './progress-words.ts'
 
 /** What there is to show of one tool call. */
 export interface Call {
@@ -76,7 +77,7 @@ function apply(call: Call, event: ThreadEvent, at: number) {
       call.note = ''
       break
     case 'tool-progress':
-      call.note = event.event ? inner(call.note, event.event) : wordsOf(event.data)
+      call.note = event.event ? inner(call.note, event.event) : progressWords(event.data)
       break
     case 'tool-result':
       call.ms = event.ms
@@ -94,10 +95,6 @@ function inner(note: string, event: RunEvent): string {
   if (event.type === 'text') return (note + event.text).slice(-200)
   if (event.type === 'tool-call') return `${event.name} …`
   return event.type === 'round-start' ? '' : note
-}
-
-function wordsOf(data: unknown): string {
-  return typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
 }
 
 function stateOf(status: CallStatus): Call['state'] {
