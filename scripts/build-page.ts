@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { gzipAsync } from '@gfx/zopfli'
 import { build } from 'vite'
 
 const types: Readonly<Record<string, string>> = {
@@ -41,9 +41,9 @@ export async function buildPage(root: URL): Promise<void> {
   const contents = built.output
     .map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1))
-  const files = contents
-    .filter(([path]) => path !== licenses)
-    .map(([path, content]) => pageFile(path, content))
+  const files = await Promise.all(
+    contents.filter(([path]) => path !== licenses).map(([path, content]) => pageFile(path, content)),
+  )
 
   const page = new URL('dist/page/', root)
   mkdirSync(page, { recursive: true })
@@ -52,10 +52,12 @@ export async function buildPage(root: URL): Promise<void> {
   for (const [path, content] of contents) if (path === licenses) writeFileSync(new URL(path, page), content)
 }
 
-function pageFile(path: string, content: string | Uint8Array) {
+async function pageFile(path: string, content: string | Uint8Array) {
   const type = types[extname(path)]
   if (!type) throw new Error(`the page has a file ${path}, and nobody knows its media type: add it to types`)
   // Weak, since it names the plain and the gzipped form alike (RFC 9110, 8.8.3.3).
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  return { path, type, etag, gzip: gzipSync(content, { level: 9 }).toString('base64') }
+  // Three in a hundred shorter than what zlib makes at its best, and unpacked in the same way.
+  const gzip = await gzipAsync(Buffer.from(content as string), { numiterations: 15 })
+  return { path, type, etag, gzip: Buffer.from(gzip).toString('base64') }
 }

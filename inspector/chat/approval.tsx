@@ -24,23 +24,34 @@ export function ApprovalView({ approval, session }: ApprovalProps) {
   )
 }
 
-function decisionWords({ approved, input }: NonNullable<Approval['decision']>): string {
+const howLong = { once: 'once', thread: 'in this thread', always: 'always' }
+
+export function decisionWords({ approved, input, remember }: NonNullable<Approval['decision']>): string {
   if (!approved) return 'Denied'
-  return input ? 'Allowed as changed' : 'Allowed'
+  return `Allowed${input ? ' as changed' : ''}${remember ? ` ${howLong[remember.for]}` : ''}`
 }
 
 /** What is being written in forms: one that is scrolled out of sight is not there, and what was written in it is. */
-const drafts = new WeakMap<Approval['request'], { readonly text: string; readonly reason: string }>()
+const drafts = new WeakMap<
+  Approval['request'],
+  { readonly text: string; readonly reason: string; readonly remember: keyof typeof howLong }
+>()
 
 type AskProps = Pick<Approval, 'request'> & { readonly session: Session }
 
 function Ask({ request, session }: AskProps) {
   const original = pretty(request.input)
-  const [draft, setDraft] = useState(drafts.get(request) ?? { text: original, reason: '' })
+  const [draft, setDraft] = useState(
+    drafts.get(request) ?? {
+      text: original,
+      reason: '',
+      remember: 'once' as const,
+    },
+  )
   const [failure, setFailure] = useState('')
   const form = useRef<HTMLFieldSetElement>(null)
   const id = useId()
-  const { text, reason } = draft
+  const { text, reason, remember } = draft
   const wrong = inputProblem(text)
   const problem = wrong || failure
 
@@ -59,6 +70,7 @@ function Ask({ request, session }: AskProps) {
         approved,
         ...(approved && text !== original && { input: JSON.parse(text) }),
         ...(why && { reason: why }),
+        ...(approved && remember !== 'once' && { remember }),
       })
     } catch (error) {
       setFailure((error as Error).message)
@@ -92,6 +104,21 @@ function Ask({ request, session }: AskProps) {
         Reason for the model, if you deny
         <input value={reason} onInput={({ currentTarget }) => change({ reason: currentTarget.value })} />
       </label>
+      {request.remember && (
+        <label>
+          Allow {request.remember.rules.join(', ')}{' '}
+          <select
+            value={remember}
+            onChange={({ currentTarget }) => change({ remember: currentTarget.value as typeof remember })}
+          >
+            {(['once', ...request.remember.for] as const).map((how) => (
+              <option key={how} value={how}>
+                {howLong[how]}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       {problem && (
         <p class="chat-problem" id={id} role={wrong ? undefined : 'alert'}>
           {problem}

@@ -18,7 +18,7 @@ import { tail, whole } from './text-tail.ts'
 
 /** A call of a tool: what it is given, how far it is, what came of it. */
 export function CallCard({ row: { call }, session }: RowProps<CallRow>) {
-  const { name, provider, problem, approvals, result, inner, progress, progressCount } = call
+  const { name, provider, problem, approvals, result, inner, progress, progressCount, printed } = call
   const phase = phaseOf(call)
   // While it asks, before it runs, its input stands in the form, to be changed.
   const asks = session && phase === 'person' && call.startedAt === undefined
@@ -40,7 +40,8 @@ export function CallCard({ row: { call }, session }: RowProps<CallRow>) {
           session={result ? undefined : session}
         />
       ))}
-      {progressCount > 0 && (
+      {printed && !result && <Growing label="Output" text={printed} />}
+      {progressCount > 0 && !printed && (
         <p class="chat-progress chat-quiet">
           Progress {progressCount}: {visible(asText(progress.at(-1)))}
         </p>
@@ -70,6 +71,15 @@ function Phase({ call }: { readonly call: Call }) {
   )
 }
 
+/** The end of something that goes on. */
+function Growing({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    <figure class="chat-box chat-box-growing" aria-label={label}>
+      <pre>{visible(text)}</pre>
+    </figure>
+  )
+}
+
 function Input({ call }: { readonly call: Call }) {
   const { raw, changed } = call
   const written = call.provider ? call.provider.input : call.input
@@ -77,12 +87,7 @@ function Input({ call }: { readonly call: Call }) {
   const label = 'Arguments'
   // With a problem the model's own words say more than what could be read of them.
   if (call.problem && raw.chars > 0) return <Folded value={whole(raw)} label={label} />
-  if (input === undefined && raw.chars > 0)
-    return (
-      <figure class="chat-box chat-box-growing" aria-label={label}>
-        <pre>{visible(tail(raw, 1000))}</pre>
-      </figure>
-    )
+  if (input === undefined && raw.chars > 0) return <Growing label={label} text={tail(raw, 1000)} />
   if (Object.keys(input ?? {}).length === 0) return null
   return (
     <>

@@ -1,3 +1,4 @@
+import { decisionWords } from '../chat/approval.tsx'
 import { phaseOf, phaseWords, ranMs } from '../chat/call-phase.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
@@ -29,6 +30,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
           ...phases(call, at),
           ['Beside the model', result && `for ${duration(result.overlapMs)}`],
           ['Attempts', attempts > 1 && attempts],
+          ['Rule', call.rule],
           ['Run by', provider && 'the provider'],
           ['Id', <code>{call.callId}</code>],
         ]}
@@ -78,7 +80,7 @@ function decided({ request, at, decision, decidedAt = at }: Approval) {
       Asked at {clockTime(at)} for <code>{request.callId}</code>
       {because(request.reason)}.{' '}
       {decision
-        ? `${decision.approved ? 'Allowed' : 'Denied'} after ${duration(decidedAt - at)}${because(decision.reason)}.`
+        ? `${decisionWords(decision)} after ${duration(decidedAt - at)}${because(decision.reason)}.`
         : 'Nobody has decided yet.'}
       {decision?.input && <JsonView label="Allowed with" value={decision.input} />}
     </>

@@ -21,6 +21,7 @@ type CallEvent = Extract<
 
 /** So many reports of a tool are kept to be shown; the raw events have all. */
 const mostProgress = 20
+const mostPrinted = 4000
 
 export function isCallEvent(event: Event): event is CallEvent {
   return event.type.startsWith('tool-') || event.type.startsWith('approval') || event.type === 'provider-tool'
@@ -37,6 +38,8 @@ export function foldCall(
   const call = callOf(log, entry, event)
   if (!call) return
   changed(call)
+  if ('permission' in event && event.permission && event.callId === call.callId)
+    call.rule = event.permission.rule
   switch (event.type) {
     case 'tool-input':
       call.raw.pieces.push(event.delta)
@@ -67,6 +70,8 @@ export function foldCall(
       } else {
         call.progress.push(event.data)
         call.progressCount++
+        const { output } = (event.data ?? {}) as { output?: unknown }
+        if (typeof output === 'string') call.printed = (call.printed + output).slice(-mostPrinted)
         if (call.progress.length > mostProgress) call.progress.shift()
       }
       return
@@ -127,6 +132,8 @@ function callOf(log: Log, { seq, at }: Entry, event: CallEvent): Call | undefine
     changed: undefined,
     problem: undefined,
     attempts: 0,
+    rule: undefined,
+    printed: '',
     progress: [],
     progressCount: 0,
     approvals: [],

@@ -160,6 +160,10 @@ export interface Call {
   /** Why it cannot be run as the model wrote it. */
   problem: string | undefined
   attempts: number
+  /** The rule that let it pass, asked a person or kept it from running. */
+  rule: string | undefined
+  /** The end of what it has printed so far, if that is what it reports. */
+  printed: string
   /** The last, of at most a few kept. */
   readonly progress: unknown[]
   progressCount: number

@@ -189,7 +189,7 @@ describePage('the detail of a round', (visit) => {
     await detail.getByRole('article').getByText('goes on').waitFor()
     await thread.stop()
     await detail.getByText(/took \d/).waitFor()
-    expect(await detail.getByRole('button', { name: 'Refresh' }).count()).toBe(0)
+    await expect.poll(() => detail.getByRole('button', { name: 'Refresh' }).count()).toBe(0)
   })
 })
 
@@ -228,7 +228,7 @@ describePage('the detail of a call', (visit) => {
     const changed = await copied(detail.getByRole('button', { name: 'Copy: What it was run with instead' }))
     expect(JSON.parse(changed)).toEqual({ id: 'ORD-42', cents: 4950 })
     expect(await detail.getByRole('region', { name: 'Decisions' }).textContent()).toMatch(
-      /Allowed after .*half of it/,
+      /Allowed as changed after .*half of it/,
     )
     const whole = await copied(detail.getByRole('button', { name: /^Copy: All of it/ }))
     expect(JSON.parse(whole).receipt).toHaveLength(2000)
