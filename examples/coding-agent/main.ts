@@ -1,0 +1,67 @@
+import { cpSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { fileURLToPath } from 'node:url'
+import { type ApprovalRequestEvent, agent, type Decision, detectModel, type RunEvent } from 'millrace'
+import { scriptedSession } from './session.ts'
+import { rulesFor, toolsFor } from './tools.ts'
+
+// npm run coding-agent                               a scripted session on a copy of ./project, without a key
+// npm run coding-agent -- FOLDER 'what to do'     with the model of your key, in your folder
+const [folder, task = 'A test fails. Find out why, mend it, and say what it was.'] = process.argv.slice(2)
+
+function copyOfProject(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'coding-agent-'))
+  cpSync(fileURLToPath(new URL('./project', import.meta.url)), copy, { recursive: true })
+  return copy
+}
+
+const workspace = folder === undefined ? copyOfProject() : resolve(folder)
+const model = folder === undefined ? scriptedSession() : (await detectModel()).model
+if (!model)
+  throw new Error('there is no model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local one')
+
+const tools = toolsFor(workspace)
+const coder = agent({
+  model,
+  system: `You are a careful programmer at work in one folder. Look before you change anything, change as little as you
+can, run the tests after it, and end with a short report of what was wrong and what you did.`,
+  tools,
+  permission: rulesFor(workspace),
+  maxRounds: 50,
+})
+
+function show(event: RunEvent) {
+  if (event.type === 'text') process.stdout.write(event.text)
+  if (event.type === 'tool-call')
+    console.log(`\n→ ${event.name} ${JSON.stringify(event.input).slice(0, 100)}`)
+  if (event.type !== 'tool-result') return
+  const [first] = event.output
+  const lines = first?.type === 'text' ? first.text.trimEnd().split('\n') : ['…']
+  console.log(`\n← ${event.name}\n${lines.slice(-12).join('\n').replace(/^/gm, '  ')}`)
+}
+
+async function decide({ callId, name, reason, remember }: ApprovalRequestEvent): Promise<Decision> {
+  const reader = createInterface({ input: process.stdin, output: process.stdout })
+  const said = await reader.question(`\n${name}: ${reason}. Allow it? [y, t in this thread, a always, N] `)
+  reader.close()
+  const how = remember?.for.find((how) => how.startsWith(said.trim().toLowerCase() || '?'))
+  return { callId, approved: how !== undefined || /^y/i.test(said), ...(how && { remember: how }) }
+}
+
+console.log(`At work in ${workspace}.\n`)
+let run = coder.stream(task)
+for (;;) {
+  for await (const event of run) show(event)
+  const { outcome, approvals, error } = await run.result
+  if (outcome !== 'suspended') {
+    console.log(`\n\n(${outcome}${error ? `: ${error.message}` : ''})`)
+    process.exitCode = outcome === 'completed' ? 0 : 1
+    break
+  }
+  const decisions: Decision[] = []
+  for (const request of approvals) decisions.push(await decide(request))
+  run = run.resume(decisions)
+}
+for (const box of tools) if ('close' in box) await box.close()

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { rulesFor } from '../examples/coding-agent/tools.ts'
+import { plainEnv, run } from './processes.ts'
+import { root } from './root.ts'
+
+const example = join('examples', 'coding-agent')
+const linesOf = (file: string) =>
+  readFileSync(join(root, example, file), 'utf8')
+    .trimEnd()
+    .split('\n').length
+
+test('the coding agent, tools and rules and all, is under a hundred lines', () => {
+  expect(linesOf('main.ts') + linesOf('tools.ts')).toBeLessThan(100)
+})
+
+test('what is allowed for good is kept where the agent cannot write', () => {
+  const { memory } = rulesFor('/srv/project')
+  expect(memory?.file).toMatch(/\.json$/)
+  expect(memory?.file).not.toMatch(/^\/srv\/project/)
+})
+
+test('without a key it edits a file, runs the tests for real, and reports', async () => {
+  const { stdout, exit } = await run(process.execPath, [join(example, 'main.ts')], {
+    cwd: root,
+    env: plainEnv(),
+  })
+  expect(exit).toBe(0)
+  const [, workspace = ''] = /^At work in (.*)\.$/m.exec(stdout) ?? []
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
+  expect(stdout).toMatch(
+    /exit code 1 .*Edited hours\.js.*fail 0.*exit code 0 .*Both tests pass now\.\s+\(completed\)\s*$/s,
+  )
+  // Not because it says so.
+  execFileSync(process.execPath, ['--test'], { cwd: workspace, env: plainEnv() })
+  expect(readFileSync(join(workspace, 'hours.js'), 'utf8')).toContain('minute >= from || minute < to')
+})
