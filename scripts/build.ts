@@ -16,13 +16,16 @@ const doors = [
   .flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
   .map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1'))
 
+// What is installed beside it, whichever part of it is asked for.
+const packages = [manifest.dependencies, manifest.peerDependencies].flatMap(Object.keys)
+
 rmSync(dist, { recursive: true, force: true })
 const bundle = await rolldown({
   cwd: fileURLToPath(root),
   input: Object.fromEntries(doors.map((door) => [door, `src/${door}.ts`])),
   platform: 'neutral',
   // Only whoever is asked for the page loads it.
-  external: [/^node:/, '#page', ...Object.keys(manifest.dependencies)],
+  external: [/^node:/, '#page', ...packages.map((name) => new RegExp(`^${name}($|/)`))],
 })
 await bundle.write({
   dir: fileURLToPath(dist),

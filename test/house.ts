@@ -24,8 +24,11 @@ const furtherDoors = [
   'src/models/openai.ts',
   'src/models/anthropic.ts',
   'src/models/ai-sdk.ts',
+  'src/tools/built-in.ts',
+  'src/tools/mcp.ts',
   'src/threads/sqlite.ts',
   'src/channels/websocket.ts',
+  'src/server/mcp.ts',
 ]
 
 const notForFrontDoors = ['testing', 'cli']
