@@ -6,7 +6,14 @@ import type {
   RunState,
   UserMessage,
 } from '../protocol/index.ts'
-import { applyEvent, emptyState, MillraceError, nextAction, toMillraceError } from '../protocol/index.ts'
+import {
+  applyEvent,
+  emptyState,
+  MillraceError,
+  nextAction,
+  openRequests,
+  toMillraceError,
+} from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { guardOf, repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
@@ -148,6 +155,13 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     takeUp(untakenCalls(state, runtime), { state, runtime, tools: rounds.tools, options })
   }
 
+  /** What somebody has allowed from now on answers what was asked before it, too. */
+  function answerGranted() {
+    for (const { callId, remember } of openRequests(state))
+      if (remember?.rules.every((rule) => state.granted.includes(rule)))
+        emit({ type: 'approval', callId, approved: true })
+  }
+
   async function complete(): Promise<void> {
     if (options.output && !options.planOnly) {
       const checked = await readAnswer(state.text, options.output)
@@ -171,6 +185,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     // The caller gets its run before the model is asked.
     await undefined
     if ('log' in start) for (const decision of start.decisions) emit(decision)
+    answerGranted()
     while (!stopped && !held) {
       const action = nextAction(state, options)
       switch (action.type) {
@@ -225,6 +240,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       // Also when the run is over by now: one that is suspended goes on with it.
       applyEvent(state, decision)
       if (stopped) return
+      if (decision.remember) answerGranted()
       // The model may still be talking, and other calls running.
       takeUpCalls().catch(failed)
       decided.resolve()

@@ -240,6 +240,35 @@ describe('remembering', () => {
     expect(written).toEqual(['a', 'a'])
   })
 
+  test('what is allowed from now on answers the same that was asked already, and nothing else', async () => {
+    const run = asking(permission({}), { path: 'a' }, { path: 'b' }, { path: 'a' }).stream('go')
+    expect((await run.result).approvals).toHaveLength(3)
+    const next = run.resume({ callId: 'call_1', approved: true, remember: 'thread' })
+    const events = await collect(next)
+    expect(of(events, 'approval')).toMatchObject([
+      { callId: 'call_1', remember: { for: 'thread' } },
+      { callId: 'call_3', approved: true },
+    ])
+    expect((await next.result).approvals.map(({ callId }) => callId)).toEqual(['call_2'])
+    expect(written).toEqual(['a', 'a'])
+  })
+
+  test('a tool that asks by itself is asked about each time, whatever the rules are', async () => {
+    const both = tool({
+      name: 'write',
+      description: 'x',
+      input: z.object({}),
+      approve: true,
+      access: () => [{ kind: 'write', path: 'a' }],
+      run: () => 1,
+    })
+    const model = scriptedModel([[{ call: 'write', input: {} }]])
+    const run = agent({ model, tools: [both], permission: permission({}) }).stream('go')
+    const [request] = (await run.result).approvals
+    expect(request).toMatchObject({ permission: { decision: 'ask' } })
+    expect(request).not.toHaveProperty('remember')
+  })
+
   test('rules of their own may be remembered, if they are rules', async () => {
     const run = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await run.result

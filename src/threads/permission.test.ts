@@ -49,9 +49,11 @@ const mail = tool({
   },
 })
 
-function start(store: ThreadStore, policy = permission({})): App {
+function start(store: ThreadStore, policy = permission({}), calls = 1): App {
   const rounds = ({ messages }: ModelRequest): ScriptRound =>
-    messages.at(-1)?.role === 'tool' ? 'Sent.' : [{ call: 'mail', input: { to: 'a.example' } }]
+    messages.at(-1)?.role === 'tool'
+      ? 'Sent.'
+      : Array.from({ length: calls }, () => ({ call: 'mail', input: { to: 'a.example' } }))
   const app = millrace({
     agents: agent({ model: scriptedModel(rounds), tools: [mail], permission: policy }),
     store,
@@ -94,6 +96,18 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
     expect(eventsOf(entries, 'tool-start')).toMatchObject([
       { permission: { decision: 'allow', rule: 'allowed in this thread: fetch(a.example)' } },
     ])
+    expect(sent).toEqual(['a.example', 'a.example'])
+  })
+
+  test('what is allowed there answers the same that waits already', async () => {
+    const app = start(open()(), permission({}), 2)
+    const thread = app.thread(id())
+    await thread.send('go')
+    await untilIdle(thread)
+    expect((await thread.state()).approvals).toHaveLength(2)
+    const seq = await thread.approve('call_1', { approved: true, remember: 'thread' })
+    const entries = await untilIdle(thread, seq)
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
     expect(sent).toEqual(['a.example', 'a.example'])
   })
 

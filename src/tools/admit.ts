@@ -158,9 +158,11 @@ function askPerson<Context>(
           input,
           ...(reasons.length > 0 && { reason: reasons.join('; ') }),
           ...(ruling && { permission: permissionOf(ruling) }),
-          ...(ruling?.rules && {
-            remember: { rules: ruling.rules, for: guard?.keeps ? ['thread', 'always'] : ['thread'] },
-          }),
+          // A tool that asks by itself asks each time.
+          ...(ruling?.rules &&
+            !asksPerson(asks) && {
+              remember: { rules: ruling.rules, for: guard?.keeps ? ['thread', 'always'] : ['thread'] },
+            }),
         }
         return { type: 'ask', request }
       }),
