@@ -151,6 +151,7 @@ describe('tables', () => {
         .replace(/\s/g, ''),
     ).toBe(lines.replace(/\s/g, ''))
     expect(bare(render('| no table\n| at all'))).toEqual(['| no table', '| at all'])
+    expect(bare(render('| a |\n|---|\n| b | two words |\n'))).toEqual(['| a |', '|---|', '| b | two words |'])
   })
 
   test('are seen while they come', () => {

@@ -17,6 +17,8 @@ export function layTable(lines: readonly string[], width: number): Row[] | undef
   const [head, delimiters, ...body] = lines.map(cellsOf)
   if (!head || !delimiters?.every((cell) => /^:?-+:?$/.test(cell)) || delimiters.length !== head.length)
     return undefined
+  // GFM leaves out what stands in no column; a reader of an answer should see it.
+  if (body.some((row) => row.slice(head.length).some(Boolean))) return undefined
   const aligns = delimiters.map(alignOf)
   const titles = head.map((cell) => inlineOf(cell, style.bold))
   const cells = body.map((row) => head.map((_, column) => inlineOf(row[column] ?? '', style.plain)))
