@@ -31,12 +31,14 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   })
   try {
     const { url } = await listen(app, { port, host, token })
+    // Before anybody is told that it listens: whoever knows may end it at once, and it ends well.
+    const interrupted = new Promise<void>((resolve) => onInterrupt(() => resolve()))
     output.say(`listening at ${url}\n`)
     output.tell(`open ${pageOf(url)} to talk to the agents and to watch them`)
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
     if (flags.mcp) output.tell(`MCP clients find them at ${pageOf(url)}mcp`)
     if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')
-    await new Promise<void>((resolve) => onInterrupt(() => resolve()))
+    await interrupted
     output.tell('letting tools come to an end; what is left goes on at the next start')
     return exitCodes.ok
   } finally {
