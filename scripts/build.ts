@@ -12,12 +12,18 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 const doors = [
   ...Object.values<string | { default: string }>(manifest.exports),
   { default: manifest.bin.millrace },
+  // A thread runs a file of its own.
+  { default: manifest.imports['#flite-worker'] },
+  { default: manifest.imports['#onnx-worker'] },
+  { default: './dist/client/voice-worklet.js' },
 ]
   .flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
   .map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1'))
 
 // What is installed beside it, whichever part of it is asked for.
-const packages = [manifest.dependencies, manifest.peerDependencies].flatMap(Object.keys)
+const packages = [manifest.dependencies, manifest.optionalDependencies, manifest.peerDependencies].flatMap(
+  Object.keys,
+)
 
 rmSync(dist, { recursive: true, force: true })
 const bundle = await rolldown({
@@ -29,11 +35,14 @@ const bundle = await rolldown({
 })
 await bundle.write({
   dir: fileURLToPath(dist),
-  chunkFileNames: 'shared/[name].js',
+  // It looks for the worklet beside itself.
+  chunkFileNames: ({ name }) => (name === 'browser-audio' ? 'client/[name].js' : 'shared/[name].js'),
   codeSplitting: {
     groups: [
-      { name: 'protocol', test: /src\/protocol\// },
+      { name: 'protocol', test: /src\/protocol\/(?!voice)/ },
       { name: 'wire', test: /src\/models\/wire\// },
+      // Apart from the rest of the client, so that a page which speaks now and then loads them only then.
+      { name: 'browser-audio', test: /src\/client\/browser-/ },
     ],
   },
 })

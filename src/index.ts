@@ -51,6 +51,8 @@ export type {
   FilePart,
   FinishReason,
   FollowOptions,
+  Heard,
+  HeardEvent,
   ImagePart,
   InputEvent,
   InputFilePart,

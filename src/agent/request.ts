@@ -9,6 +9,7 @@ import type {
 } from '../protocol/index.ts'
 import {
   anObject,
+  asHeard,
   askForJson,
   checkMessages,
   checkOptions,
@@ -84,7 +85,11 @@ export function toRequest<Context>(
   const system = [plan.system, output && !structuredOutput ? askForJson(output) : undefined]
     .filter(Boolean)
     .join('\n\n')
-  const messages = plan.messages.map((message) => withoutMedia(message, model))
+  const messages: Message[] = []
+  for (const message of plan.messages) {
+    const heard = asHeard(message)
+    if (heard) messages.push(withoutMedia(heard, model))
+  }
   const unpaired = findUnpaired(messages)
   if (unpaired)
     throw invalidInput('model.stream', `the messages of round ${plan.round} cannot be sent: ${unpaired}`)

@@ -143,9 +143,12 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
   const opaque =
     part.opaque === undefined ? undefined : { opaque: checkOpaque(part.opaque, `${at}.opaque`, fail) }
   switch (part.type) {
-    case 'text':
+    case 'text': {
+      const unheard = part.unheard === undefined ? undefined : { unheard: text(part, 'unheard', at, fail) }
+      return { type: 'text', text: text(part, 'text', at, fail), ...unheard, ...opaque }
+    }
     case 'reasoning':
-      return { type: part.type, text: text(part, 'text', at, fail), ...opaque }
+      return { type: 'reasoning', text: text(part, 'text', at, fail), ...opaque }
     case 'json':
       return { type: 'json', value: json(part.value, `${at}.value`, fail) }
     case 'tool-call': {

@@ -271,6 +271,17 @@ export interface StopEvent {
 }
 
 /**
+ * Somebody listened, and was interrupted: of the words of a round the first `chars` characters were heard, the others were not.
+ * `run` is the first of a chain of resumed ones. Told again of the same round, the last one counts.
+ */
+export interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+/**
  * From here on the model reads `message` in place of the first `replaces` messages before the current round. Those of the
  * system among them stay, in front of it. The log keeps them all.
  */
@@ -312,7 +323,7 @@ export type RunEvent =
   | RunEndEvent
 
 /** What stands in the log of a thread: its runs, one after the other, and what people say to it in between and meanwhile. */
-export type ThreadEvent = RunEvent | StopEvent
+export type ThreadEvent = RunEvent | StopEvent | HeardEvent
 
 /**
  * A numbered event of a thread. Numbers count from 1 without a gap. `from` is there where deltas were joined: the entry then

@@ -18,6 +18,7 @@ export type {
   DoneEvent,
   Entry,
   FinishReason,
+  HeardEvent,
   InputEvent,
   InputMode,
   ModelEvent,
@@ -56,6 +57,7 @@ export type {
   ObserveCall,
   WireExchange,
 } from './exchange.ts'
+export { asHeard } from './heard.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
@@ -88,6 +90,7 @@ export type {
   ToolSpec,
   WireListener,
 } from './model.ts'
+export { mayRunTools, nextAction } from './next-action.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
   aFunction,
@@ -108,9 +111,7 @@ export {
   applyEvent,
   emptyState,
   foldLog,
-  mayRunTools,
   messagesOf,
-  nextAction,
   openRequests,
   transcriptOf,
 } from './run-state.ts'
@@ -118,7 +119,7 @@ export type { ScriptRound, ScriptStep } from './script.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
 export type { ExportedThread, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
-export type { Answer, FollowOptions, SendOptions } from './thread-options.ts'
+export type { Answer, FollowOptions, Heard, SendOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyEntry,
@@ -135,3 +136,5 @@ export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView }
 export { snapshotOf } from './thread-view.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'
+export type { AudioFrame, TurnRecord, VoiceCommand, VoiceEvent, VoicePlace } from './voice.ts'
+export { readAudioFrame, writeAudioFrame } from './voice.ts'

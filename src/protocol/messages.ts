@@ -15,6 +15,11 @@ export interface ProviderData {
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
+  /**
+   * What went on behind `text` and nobody heard, since a person interrupted the voice that spoke it. Only in answers; no model
+   * reads it.
+   */
+  readonly unheard?: string
   readonly opaque?: ProviderData
 }
 

@@ -3,6 +3,7 @@ import { assistantDraft } from './draft.ts'
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  HeardEvent,
   Outcome,
   RoundFinish,
   RoundStartEvent,
@@ -11,8 +12,9 @@ import type {
   ToolCallEvent,
   ToolResultEvent,
 } from './events.ts'
+import { trimToHeard } from './heard.ts'
 import type { JsonObject } from './json.ts'
-import type { Message, ToolMessage, UserMessage } from './messages.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from './messages.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -56,6 +58,8 @@ export interface RunState {
   readonly history: Message[]
   /** The messages that the model does not read any more, since a summary stands for them. */
   readonly forgotten: Message[]
+  /** The answers among those and in the history, by run and round. */
+  answers: Map<string, AssistantMessage>
   /** How many messages at the front of the history stand for those: the summary, behind what the system says. */
   summaries: number
   /** What was said to the run since the current round began; the next one hears it. */
@@ -67,6 +71,8 @@ export interface RunState {
   /** `none` before the first round and after a retraction. */
   phase: 'none' | 'telling' | 'told'
   draft: AssistantDraft
+  /** How much of the draft's words was heard; undefined if nobody was interrupted. */
+  heardChars: number | undefined
   /** Calls the model has begun to write and not closed. */
   readonly openInputs: Map<string, { name: string; raw: string }>
   /** The calls of the current round, in the order in which they closed. */
@@ -94,12 +100,14 @@ export function emptyState(): RunState {
     originId: '',
     history: [],
     forgotten: [],
+    answers: new Map(),
     summaries: 0,
     inputs: [],
     round: 0,
     model: '',
     phase: 'none',
     draft: assistantDraft(),
+    heardChars: undefined,
     openInputs: new Map(),
     calls: new Map(),
     callIds: new Set(),
@@ -236,7 +244,7 @@ function grant(state: RunState, rules: readonly string[]) {
 function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {
   if (state.phase === 'told') {
     if (state.calls.size > 0) state.toolRounds++
-    state.history.push(...roundMessages(state))
+    state.history.push(...closingMessages(state))
     forgetRound(state)
   }
   const isHeard = ({ seq }: HeardInput) => seq === undefined || heard?.includes(seq)
@@ -264,6 +272,7 @@ function replaceOldest(state: RunState, { replaces, message, usage }: SummaryEve
 
 function forgetRound(state: RunState) {
   state.draft = assistantDraft()
+  state.heardChars = undefined
   state.openInputs.clear()
   state.calls.clear()
 }
@@ -276,10 +285,60 @@ function remember(state: RunState, message: Message) {
 
 /** What the current round adds to the conversation: the assistant's message, then the results there are, in call order. */
 function roundMessages(state: RunState): Message[] {
-  const message = state.draft.message()
-  if (!message) return []
+  const told = state.draft.message()
+  if (!told) return []
+  const message = state.heardChars === undefined ? told : trimToHeard(told, state.heardChars)
   const results = [...state.calls.values()].flatMap(({ result }) => (result ? [toolMessage(result)] : []))
   return [message, ...results]
+}
+
+/** The same for good: from now on the answer stands in the history. */
+function closingMessages(state: RunState): Message[] {
+  const messages = roundMessages(state)
+  const [answer] = messages
+  if (answer?.role === 'assistant') state.answers.set(answerKey(state.originId, state.round), answer)
+  return messages
+}
+
+const answerKey = (run: string, round: number) => `${run} ${round}`
+
+/** Somebody was interrupted, in this run or while an earlier one was being spoken. */
+export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): void {
+  if (run === state.originId && round === state.round && state.phase !== 'none') {
+    state.heardChars = chars
+    return
+  }
+  const key = answerKey(run, round)
+  const answer = state.answers.get(key)
+  if (!answer) return
+  const trimmed = trimToHeard(answer, chars)
+  state.answers.set(key, trimmed)
+  for (const messages of [state.history, state.forgotten]) {
+    const at = messages.indexOf(answer)
+    if (at >= 0) messages[at] = trimmed
+  }
+}
+
+/** A new run that begins with the conversation as this one has left it. */
+export function stateAfter(before: RunState): RunState {
+  const { answers, summaries, contextTokens, granted } = before
+  const messages = [
+    ...before.history,
+    ...closingMessages(before),
+    ...before.inputs.map(({ message }) => message),
+  ]
+  const callIds = new Set(before.callIds)
+  const forgotten = [...before.forgotten]
+  return {
+    ...emptyState(),
+    history: messages,
+    forgotten,
+    answers,
+    summaries,
+    contextTokens,
+    granted,
+    callIds,
+  }
 }
 
 function toolMessage({ callId, name, output, shown, isError }: ToolResultEvent): ToolMessage {
@@ -296,50 +355,10 @@ export function messagesOf(state: RunState): Message[] {
   return [...state.history, ...roundMessages(state), ...state.inputs.map(({ message }) => message)]
 }
 
-export interface NextOptions {
-  readonly maxRounds: number
-  /** One round, nothing is run. */
-  readonly planOnly: boolean
-}
-
-/**
- * - `generate`: ask the model for the next round
- * - `retract`: a round is half told and none of its calls has started, so it is told again
- * - `keep`: a round is half told and a call has started, so it stands as far as it closed
- * - `execute`: calls are to be run, or answered with the reason why they are not
- * - `end`: the run is over
- */
-export type Action =
-  | { readonly type: 'generate' | 'retract' | 'keep' | 'execute' }
-  | { readonly type: 'end'; readonly outcome: Outcome }
-
-/** What a run does next: a pure function of its log. */
-export function nextAction(state: RunState, options: NextOptions): Action {
-  if (state.phase === 'none') return { type: 'generate' }
-  const calls = [...state.calls.values()]
-  if (state.phase === 'telling') return { type: calls.some((call) => call.attempts > 0) ? 'keep' : 'retract' }
-
-  const open = calls.filter((call) => !call.result)
-  if (open.some((call) => !call.waiting)) return { type: 'execute' }
-  if (open.length > 0) return { type: 'end', outcome: 'suspended' }
-  if (options.planOnly) return { type: 'end', outcome: 'completed' }
-  // The log of a run that failed or was cancelled here, without its end.
-  if (state.finish === 'interrupted' && calls.length === 0) return { type: 'retract' }
-  if (state.inputs.length > 0) return { type: 'generate' }
-  if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
-  if (calls.length === 0) return { type: 'end', outcome: 'completed' }
-  return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
-}
-
 /** The requests nobody has decided yet. */
 export function openRequests(state: RunState): ApprovalRequestEvent[] {
   const open = [...state.calls.values()].filter((call) => !call.result)
   return open.flatMap(({ requests, decisions }) =>
     [...requests.values()].filter(({ callId }) => !decisions.has(callId)),
   )
-}
-
-/** Whether the calls of the current round are run: the round after the last that may is still told, and its calls only answered. */
-export function mayRunTools(state: RunState, { maxRounds, planOnly }: NextOptions): boolean {
-  return state.toolRounds < maxRounds && !planOnly
 }

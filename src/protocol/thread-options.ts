@@ -20,6 +20,14 @@ export interface FollowOptions {
   readonly until?: 'idle' | number | undefined
 }
 
+/** How far a round was heard, by somebody who interrupted it: the first `chars` characters of its words. */
+export interface Heard {
+  /** The first of a chain of resumed ones. */
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
 /** A person's answer to an `approval-request`. */
 export interface Answer {
   readonly approved: boolean

@@ -2,7 +2,7 @@ import type { ErrorJson } from './errors.ts'
 import type { Entry, InputMode } from './events.ts'
 import type { Message, UserMessage } from './messages.ts'
 import type { RunState } from './run-state.ts'
-import { applyEvent, emptyState, messagesOf, openRequests, transcriptOf } from './run-state.ts'
+import { applyEvent, applyHeard, emptyState, openRequests, stateAfter, transcriptOf } from './run-state.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -59,6 +59,9 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
       state.stop = { seq, reason: event.reason }
       for (const input of state.waiting) input.held = true
       return
+    case 'heard':
+      if (state.run) applyHeard(state.run, event)
+      return
     case 'run-start':
       state.agent = event.agent
       state.error = undefined
@@ -77,17 +80,9 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
 
 /** A run begins with the conversation as the runs before it have left it, and what it was begun for. */
 export function beginRun(state: ThreadState, heard: readonly number[] = []): RunState {
-  const run = emptyState()
   const before = state.run
-  if (before) {
-    run.history.push(...messagesOf(before))
-    run.forgotten.push(...before.forgotten)
-    run.summaries = before.summaries
-    run.contextTokens = before.contextTokens
-    run.granted = before.granted
-    for (const id of before.callIds) run.callIds.add(id)
-    state.earlierUsage = addUsage(state.earlierUsage, before.usage)
-  }
+  const run = before ? stateAfter(before) : emptyState()
+  if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
   const inputs = takeHeard(state, heard)
   run.history.push(...inputs.map(({ message }) => message))
   state.answering = Math.max(0, ...heard)

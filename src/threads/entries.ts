@@ -136,7 +136,7 @@ function joined(group: readonly Entry[]): Entry {
 
 /** The text of a delta that consists of nothing else. A tool's report may carry data of its own beside its sub-agent's words. */
 function deltaText(event: ThreadEvent): string | undefined {
-  if (event.type === 'stop') return undefined
+  if (event.type === 'stop' || event.type === 'heard') return undefined
   if (event.type === 'tool-progress' && (event.data !== undefined || !event.event)) return undefined
   return event.type === 'tool-progress' ? deltaText(event.event as RunEvent) : textOfDelta(event)
 }

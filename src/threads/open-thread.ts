@@ -6,6 +6,7 @@ import type {
   Exchange,
   ExchangesOptions,
   FollowOptions,
+  Heard,
   OptionTable,
   Remembered,
   SendOptions,
@@ -67,6 +68,7 @@ const answerTable: OptionTable<Answer> = {
   input: anything,
   remember: anything,
 }
+const heardTable: OptionTable<Heard> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
 const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
 const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
 
@@ -116,6 +118,21 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       }
     }
     return state
+  }
+
+  /** How long the words of a round are so far; undefined if there is no such round. */
+  async function wordsIn(run: string, round: number): Promise<number | undefined> {
+    let origin = ''
+    let current = 0
+    let length: number | undefined
+    await fold(undefined, ({ event }) => {
+      if (event.type === 'run-start' && event.resumes === undefined) [origin, current] = [event.runId, 0]
+      if (event.type === 'round-start') current = event.round
+      if (origin !== run || current !== round) return
+      if (event.type === 'round-start' || event.type === 'round-retract') length = 0
+      if (event.type === 'text') length = (length ?? 0) + event.text.length
+    })
+    return length
   }
 
   async function signal(key: string | undefined, event: Parameters<ThreadStore['signal']>[2]) {
@@ -234,6 +251,26 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     },
 
     approve,
+
+    async heard(heard) {
+      const op = 'thread.heard'
+      if (!isObject(heard as unknown))
+        throw invalidInput(op, `heard() takes { run, round, chars }, not ${kindOf(heard)}`)
+      const { run, round, chars } = heard
+      const given = { ...heard, run: run ?? null, round: round ?? null, chars: chars ?? null }
+      checkOptions(given, heardTable, { op, what: 'the field' })
+      const length = await wordsIn(run, round)
+      if (length === undefined) {
+        const message = `there is no round ${round} of a run '${run}' in the thread '${id}': run is the id of its first run-start`
+        throw new MillraceError({ op, code: 'not_found', message })
+      }
+      if (chars > length)
+        throw invalidInput(
+          op,
+          `the round has ${length} characters of words so far, so ${chars} cannot be heard`,
+        )
+      return (await signal(undefined, { type: 'heard', run, round, chars })).seq
+    },
 
     async fork(atSeq, options = {}) {
       const op = 'thread.fork'

@@ -4,6 +4,7 @@ import type {
   Exchange,
   ExchangesOptions,
   FollowOptions,
+  Heard,
   InputUserMessage,
   SendOptions,
   ThreadInfo,
@@ -43,6 +44,11 @@ export interface Thread {
    * if the run was over before.
    */
   approve(callId: string, answer: Answer): Promise<number>
+  /**
+   * Keeps what a person has heard of an answer that was being spoken, apart from what was generated and not heard: the next prompt
+   * has the first alone. The last word on a round counts. Rejects with `not_found` if the log has no such round.
+   */
+  heard(heard: Heard): Promise<number>
   /** A new thread with the log of this one up to a number. A run that was under way there is cancelled; an input without its run is answered. */
   fork(atSeq: number, options?: { readonly id?: string; readonly user?: string }): Promise<Thread>
   /** With everything in it. False if it was not there. */

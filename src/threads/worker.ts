@@ -103,7 +103,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   function remember({ event }: Entry) {
     if (event.type === 'run-start' && event.resumes === undefined) told = []
-    if (event.type !== 'stop' && textOfDelta(event) === undefined) told.push(event)
+    if (event.type !== 'stop' && event.type !== 'heard' && textOfDelta(event) === undefined) told.push(event)
     if (event.type === 'run-end' && event.outcome !== 'suspended') told = []
   }
 
