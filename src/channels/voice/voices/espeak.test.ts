@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { espeak } from './espeak.ts'
+import { heard, loudness, never } from './speech.test-kit.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-espeak-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const isThere = await promisify(execFile)('espeak-ng', ['--version']).then(
+  () => true,
+  () => false,
+)
+
+// Where it counts, test/system-packages.ts has seen to it.
+describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
+  test('speaks, soon and without a long silence around it', async () => {
+    const { pcm, sampleRate, rates, ms, chunks } = await heard(
+      espeak().synthesize('The order was shipped on Friday.', { signal: never }),
+    )
+    expect(rates).toEqual([22_050])
+    expect(ms).toBeGreaterThan(1200)
+    expect(ms).toBeLessThan(3500)
+    expect(chunks.length).toBeGreaterThan(3)
+    expect(loudness(pcm, sampleRate, 30, 200)).toBeGreaterThan(300)
+    expect(loudness(pcm, sampleRate, ms - 140)).toBe(0)
+    expect(loudness(pcm, sampleRate, ms - 400, ms - 150)).toBeGreaterThan(300)
+  })
+
+  test('speaks other languages, by their own name or by that of a voice', async () => {
+    const say = async (options: object, text = 'Eins zwei drei.') =>
+      (await heard(espeak().synthesize(text, { signal: never, ...options }))).pcm
+    const german = await say({ language: 'de' })
+    expect(german).not.toEqual(await say({}))
+    expect(await say({ language: 'de-AT' })).toEqual(german)
+    expect(await say({ voice: 'de' })).toEqual(german)
+    expect((await say({ language: 'zh-TW' }, '你好')).length).toBeGreaterThan(5000)
+    expect(await say({ language: 'zh-HK' }, '你好')).toEqual(await say({ voice: 'yue' }, '你好'))
+    expect((await say({ language: 'ru' }, 'Привет')).length).toBeGreaterThan(5000)
+    const woman = espeak({ voice: 'de+f3' })
+    const other = (await heard(woman.synthesize('Eins zwei drei.', { signal: never, language: 'de' }))).pcm
+    expect(other).not.toEqual(german)
+    const chinese = espeak({ voice: 'cmn+f3' }).synthesize('你好', { signal: never, language: 'zh-TW' })
+    expect((await heard(chinese)).pcm).toEqual(await say({ voice: 'cmn+f3' }, '你好'))
+    const back = (await heard(woman.synthesize('Eins zwei drei.', { signal: never, language: 'en' }))).pcm
+    expect(back).toEqual(await say({}))
+  })
+
+  test('speaks faster when it is told to', async () => {
+    const text = 'The order was shipped on Friday.'
+    const usual = await heard(espeak().synthesize(text, { signal: never }))
+    const fast = await heard(espeak({ speed: 2 }).synthesize(text, { signal: never }))
+    expect(fast.ms).toBeLessThan(usual.ms * 0.7)
+  })
+
+  test.each([
+    ['a NUL', 'hello\0world', 'hello world'],
+    ['its own phonemes', 'say [[h@l@U]] now', 'say [ [h@l@U]] now'],
+    ['half a character', 'one \ud800 two', 'one \ufffd two'],
+  ])('%s in a text is text', async (_, text, same) => {
+    const say = async (text: string) => (await heard(espeak().synthesize(text, { signal: never }))).pcm
+    expect(await say(text)).toEqual(await say(same))
+  })
+
+  test.each(['-h', '--version', '<speak>hello</speak>', "'; exit #", '$(id)'])(
+    '%s is only said',
+    async (text) => {
+      expect((await heard(espeak().synthesize(text, { signal: never }))).ms).toBeGreaterThan(200)
+    },
+  )
+
+  test('where there is nothing to say there is no sound', async () => {
+    for (const text of ['', ' \n', '\0'])
+      expect((await heard(espeak().synthesize(text, { signal: never }))).chunks).toEqual([])
+  })
+
+  test('takes a long text, and gives the beginning of it before the end is made', async () => {
+    const chunks = espeak().synthesize('And so it goes on and on. '.repeat(2000), { signal: never })
+    let ms = 0
+    for await (const { pcm, sampleRate } of chunks) {
+      ms += (pcm.length * 1000) / sampleRate
+      if (ms > 5000) break
+    }
+    expect(ms).toBeLessThan(20_000)
+  })
+
+  test('a voice that it does not have is told, and a name that is none refused', async () => {
+    const unknown = heard(espeak({ voice: 'xx' }).synthesize('Hi.', { signal: never }))
+    await expect(unknown).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(/has no voice 'xx': look at espeak-ng --voices/),
+    })
+    for (const told of [{ voice: '../../etc/passwd' }, { voice: '-h' }, { language: '../x' }, { voice: '' }])
+      await expect(heard(espeak().synthesize('Hi.', { signal: never, ...told }))).rejects.toThrow(
+        /must be a name such as/,
+      )
+  })
+})
+
+describe('a program in the place of espeak-ng', () => {
+  test('that is not there: it is told how to get it', async () => {
+    const nowhere = espeak({ program: join(folder, 'nowhere') })
+    await expect(heard(nowhere.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringMatching(/apt-get install espeak-ng/),
+    })
+  })
+
+  test('that ends badly: its words are told', async () => {
+    const bad = program('bad', 'printf RIFF; echo "no data" >&2; exit 3')
+    await expect(heard(espeak({ program: bad }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
+      /ended with 3: no data/,
+    )
+  })
+
+  test('that writes no WAV file: that is told', async () => {
+    const wrong = program('wrong', 'cat >/dev/null; echo this is not a sound')
+    await expect(heard(espeak({ program: wrong }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
+      /what should be a WAV file begins with "this"/,
+    )
+  })
+
+  test('that cannot be run: that is told', async () => {
+    const path = join(folder, 'plain')
+    writeFileSync(path, 'no program')
+    await expect(heard(espeak({ program: path }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
+      /cannot be run/,
+    )
+  })
+
+  test('that hangs: it is ended, when it is aborted and when it takes too long', async () => {
+    const pids = join(folder, 'pids')
+    const slow = program('slow', `echo $$ >> ${pids}; exec sleep 1000`)
+    const hasty = espeak({ program: slow, timeoutMs: 50 })
+    await expect(heard(hasty.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({ code: 'timeout' })
+    const stop = new AbortController()
+    const said = heard(espeak({ program: slow }).synthesize('Hi.', { signal: stop.signal }))
+    await expect.poll(() => pidsIn(pids)).toHaveLength(2)
+    stop.abort()
+    await expect(said).rejects.toMatchObject({ code: 'stream_interrupted' })
+    for (const pid of pidsIn(pids)) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  })
+
+  test('is not run for what is not wanted any more, and ended when nobody listens', async () => {
+    const pids = join(folder, 'more-pids')
+    const header =
+      'RIFF\\0\\0\\0\\0WAVEfmt \\020\\0\\0\\0\\001\\0\\001\\0\\042\\126\\0\\0\\0\\0\\0\\0\\002\\0\\020\\0data\\0\\0\\0\\0'
+    const endless = program('endless', `echo $$ >> ${pids}; printf '${header}'; exec cat /dev/zero`)
+    const voice = espeak({ program: endless })
+    await expect(heard(voice.synthesize('Hi.', { signal: AbortSignal.abort() }))).rejects.toMatchObject({
+      code: 'stream_interrupted',
+    })
+    for await (const { sampleRate } of voice.synthesize('Hi.', { signal: never })) {
+      expect(sampleRate).toBe(22_050)
+      break
+    }
+    const [pid = 0, ...others] = pidsIn(pids)
+    expect(others).toEqual([])
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  })
+})
+
+test.each([
+  [{ speed: 9 }, /from 0.5 to 3/],
+  [{ voice: 'a\0b' }, /must be a name/],
+  [{ programme: 'x' }, /did you mean 'program'/],
+  [null, /must be an object/],
+])('%j is refused', (options, message) => {
+  expect(() => espeak(options as never)).toThrow(message)
+})
+
+function program(name: string, script: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, `#!/bin/sh\n${script}\n`)
+  chmodSync(path, 0o755)
+  return path
+}
+
+function pidsIn(path: string): number[] {
+  try {
+    return readFileSync(path, 'utf8').trim().split('\n').map(Number)
+  } catch {
+    return []
+  }
+}
