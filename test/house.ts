@@ -28,6 +28,7 @@ const furtherDoors = [
   'src/tools/mcp.ts',
   'src/threads/sqlite.ts',
   'src/channels/websocket.ts',
+  'src/channels/voice.ts',
   'src/server/mcp.ts',
 ]
 

@@ -1,9 +1,9 @@
-import type { ErrorCode } from '../protocol/index.ts'
+import type { ErrorCode, VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
 import { approveFields, sendFields, stopFields } from './commands.ts'
 import type { Fields } from './fields.ts'
-import { checkFields, numberField, required, textField } from './fields.ts'
+import { checkFields, numberField, objectField, required, textField, yesNoField } from './fields.ts'
 import type { FinalMessage } from './final-message.ts'
 import { parseJson } from './parse-json.ts'
 
@@ -21,6 +21,7 @@ export type ReplyFrame =
     }
   | { readonly type: 'ping' | 'pong' }
   | FinalMessage
+  | VoiceEvent
 
 interface Named {
   /** The client's own name for the frame, given back in the answer. */
@@ -35,6 +36,7 @@ export type ClientFrame =
   | ({ readonly type: 'resume'; readonly after: number } & Named)
   | ({ readonly type: 'ping' } & Named)
   | ({ readonly type: 'pong' } & Named)
+  | (VoiceCommand & Named)
 
 const op = 'socket.frame'
 const anyText = textField({ most: 256 })
@@ -46,6 +48,20 @@ const named: Fields = {
   },
 }
 
+const place: Fields = {
+  session: anyText,
+  awaits: anyText,
+  seq: required(numberField({ least: 1 })),
+  round: required(numberField({ least: 1 })),
+  chars: required(numberField({ least: 0 })),
+}
+
+const playback: Fields = {
+  ...named,
+  turn: required(numberField({ least: 1 })),
+  position: required(numberField({ least: 0 })),
+}
+
 const frames: Readonly<Record<ClientFrame['type'], Fields>> = {
   send: { ...named, ...sendFields },
   stop: { ...named, ...stopFields },
@@ -53,6 +69,15 @@ const frames: Readonly<Record<ClientFrame['type'], Fields>> = {
   resume: { ...named, after: required(numberField({ least: 0 })) },
   ping: named,
   pong: named,
+  voice: {
+    ...named,
+    speak: yesNoField(),
+    listen: yesNoField(),
+    sampleRate: numberField({ least: 8000, most: 48_000 }),
+    from: objectField({ description: 'Where playback was when the connection was lost.' }),
+  },
+  voice_played: playback,
+  voice_interrupt: playback,
 }
 
 /** Reads a frame of a client. Throws `invalid_input` that says what is wrong with it. */
@@ -66,7 +91,9 @@ export function readClientFrame(frame: unknown): ClientFrame {
       op,
       `the type of a frame must be one of ${Object.keys(frames).join(', ')}, not ${nameOf(type)}`,
     )
-  return checkFields(frame, fields, { op, what: `the frame '${type}'` }) as unknown as ClientFrame
+  const read = checkFields(frame, fields, { op, what: `the frame '${type}'` }) as unknown as ClientFrame
+  if (read.type === 'voice' && read.from) checkFields(read.from, place, { op, what: 'the field from' })
+  return read
 }
 
 export function parseFrame(text: string): unknown {

@@ -1,4 +1,3 @@
-import { invalidInput } from '../protocol/index.ts'
 import type { ClientFrame } from './socket-frames.ts'
 import { parseFrame, readClientFrame } from './socket-frames.ts'
 import { tokenBucket } from './token-bucket.ts'
@@ -15,10 +14,9 @@ export interface InboxOptions {
 
 /** What a client says. */
 export interface Inbox {
-  /** Whether one more frame, of whatever sort, may come. */
-  count(): boolean
-  /** Takes a text frame; undefined for a binary one. */
-  take(text: string | undefined): void
+  /** Whether one more frame may come. Those of a microphone are counted by themselves: telephones send fifty a second. */
+  count(isAudio?: boolean): boolean
+  take(text: string): void
   close(): void
 }
 
@@ -27,21 +25,21 @@ const mostWaiting = 256
 
 export function socketInbox({ framesPerSecond, obey, refuse, onFlood }: InboxOptions): Inbox {
   const allowance = tokenBucket({ perSecond: framesPerSecond, burst: 4 * framesPerSecond })
-  const waiting: (string | undefined)[] = []
+  const hearing = tokenBucket({ perSecond: 2 * framesPerSecond, burst: 8 * framesPerSecond })
+  const waiting: string[] = []
   let isWorking = false
   let isClosed = false
 
   async function work() {
     if (isWorking) return
     isWorking = true
-    while (waiting.length > 0) await handle(waiting.shift())
+    while (waiting.length > 0) await handle(waiting.shift() as string)
     isWorking = false
   }
 
-  async function handle(text: string | undefined) {
+  async function handle(text: string) {
     let frame: unknown
     try {
-      if (text === undefined) throw invalidInput('socket.frame', 'a frame must be text, not binary')
       frame = parseFrame(text)
       await obey(readClientFrame(frame))
     } catch (thrown) {
@@ -55,9 +53,9 @@ export function socketInbox({ framesPerSecond, obey, refuse, onFlood }: InboxOpt
   }
 
   return {
-    count() {
+    count(isAudio = false) {
       if (isClosed) return false
-      if (allowance.take() === 0 && waiting.length < mostWaiting) return true
+      if ((isAudio ? hearing : allowance).take() === 0 && waiting.length < mostWaiting) return true
       close()
       onFlood()
       return false

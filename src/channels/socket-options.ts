@@ -1,7 +1,16 @@
 import type { Socket } from 'node:net'
 import type { OptionTable } from '../protocol/index.ts'
-import { aFunction, anObject, checkOptions, duration, wholeNumber, yesOrNo } from '../protocol/index.ts'
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  duration,
+  isObject,
+  wholeNumber,
+  yesOrNo,
+} from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import type { Voice } from './voice/voice.ts'
 
 export interface SocketOptions {
   /** The connection that the WebSocket runs over: `request.socket`. */
@@ -16,6 +25,8 @@ export interface SocketOptions {
   readonly stuckMs?: number | undefined
   /** How many frames a client may send a second, and four times that at once. */
   readonly framesPerSecond?: number | undefined
+  /** What speaks and listens, if the client wants it: `voice()` of `millrace/voice`. */
+  readonly voice?: Voice | undefined
   /** Asked before everything that the client wants done. What it throws refuses it. */
   readonly allow?: (() => void | Promise<void>) | undefined
   /** Told of what goes wrong that is not the client's doing. */
@@ -30,6 +41,8 @@ const table: OptionTable<SocketOptions> = {
   heartbeatMs: duration,
   stuckMs: duration,
   framesPerSecond: wholeNumber(1),
+  voice: (value) =>
+    !(isObject(value) && typeof value.open === 'function') && 'must be what voice() of millrace/voice gives',
   allow: aFunction,
   onError: aFunction,
 }

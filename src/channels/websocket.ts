@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { Entry } from '../protocol/index.ts'
+import type { Entry, VoiceCommand } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, systemClock } from '../protocol/index.ts'
 import { approve, send, stop } from './commands.ts'
 import { socketFrame } from './entry-text.ts'
@@ -12,6 +12,7 @@ import { idOf } from './socket-frames.ts'
 import { socketInbox } from './socket-inbox.ts'
 import type { SocketOptions } from './socket-options.ts'
 import { readSocketOptions } from './socket-options.ts'
+import type { VoiceSession } from './voice/session.ts'
 
 export type { SocketOptions } from './socket-options.ts'
 
@@ -41,7 +42,7 @@ const mostMissed = 2
  * client costs a buffer and delays nobody.
  */
 export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChannel {
-  const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, allow, onError } =
+  const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, voice, allow, onError } =
     readSocketOptions(options)
   let following: AbortController | undefined
   let isCorked = false
@@ -49,6 +50,7 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   let isOver = false
   let missed = 0
   let cancelCut = () => {}
+  let speaking: VoiceSession | undefined
 
   const isOpen = () => !isOver && ws.readyState === ws.OPEN
 
@@ -143,9 +145,38 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   async function obey(frame: ClientFrame): Promise<void> {
     if (frame.type === 'ping') return reply({ type: 'pong' })
     if (frame.type === 'pong') return
+    if (isVoice(frame)) return speakWith(frame).obey(frame)
     await allow()
     if (frame.type === 'resume') return resume(frame.after)
     reply({ type: 'ack', ...idOf(frame), seq: await perform(frame) })
+  }
+
+  function speakWith({ type }: { readonly type: string }): VoiceSession {
+    if (!voice) throw invalidInput('socket.frame', `'${type}': there is no voice here`)
+    speaking ??= voice.open(thread, {
+      tell: reply,
+      audio(frame) {
+        if (!isOpen()) return
+        cork()
+        ws.send(frame)
+      },
+      async room() {
+        if ((await roomIn(socket, stuckMs)) === 'stuck') closeStuck()
+      },
+      over: () => void followingEnded(),
+      allow,
+    })
+    return speaking
+  }
+
+  /** Out of turn: what is done about a frame before it would hold it up. */
+  function hearAudio(data: Buffer) {
+    try {
+      if (!voice) throw invalidInput('socket.frame', 'a frame must be text, not binary')
+      speakWith({ type: 'audio' }).hear(data)
+    } catch (thrown) {
+      refuse(thrown, undefined)
+    }
   }
 
   function perform(frame: Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' }>): Promise<number> {
@@ -163,6 +194,8 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   function close(code: number, reason: string, patienceMs = closeMs) {
     if (isOver) return
     isOver = true
+    // It is we who leave: whoever comes back is heard anew.
+    if (code === closeCodes.goingAway || code === closeCodes.threadGone) speaking?.end()
     leave()
     // A paused socket would never see the client's answer.
     ws.resume()
@@ -184,15 +217,19 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     following?.abort()
     endBeats()
     inbox.close()
+    speaking?.lost()
+    speaking = undefined
+  }
+
+  function refuse(thrown: unknown, frame: unknown) {
+    const { code, message, id: errorId } = publicError(thrown, onError)
+    reply({ type: 'error', ...idOf(frame), code, message, ...(errorId !== undefined && { errorId }) })
   }
 
   const inbox = socketInbox({
     framesPerSecond,
     obey,
-    refuse(thrown, frame) {
-      const { code, message, id: errorId } = publicError(thrown, onError)
-      reply({ type: 'error', ...idOf(frame), code, message, ...(errorId !== undefined && { errorId }) })
-    },
+    refuse,
     onFlood: () => close(closeCodes.policy, 'too many frames'),
   })
   const endBeats = every(heartbeatMs, () => {
@@ -211,8 +248,9 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   })
   ws.on('message', (data, isBinary) => {
     missed = 0
-    if (!inbox.count()) return
-    inbox.take(isBinary ? undefined : String(data))
+    if (!inbox.count(isBinary && voice !== undefined)) return
+    if (isBinary) hearAudio(data as Buffer)
+    else inbox.take(String(data))
     void holdIfFull()
   })
   ws.on('ping', () => {
@@ -230,4 +268,8 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   }, closeBroken)
 
   return { closed, close: (code, reason) => close(code, reason) }
+}
+
+function isVoice(frame: ClientFrame): frame is Extract<ClientFrame, VoiceCommand> {
+  return frame.type === 'voice' || frame.type === 'voice_played' || frame.type === 'voice_interrupt'
 }

@@ -37,6 +37,7 @@ describe('with auth', () => {
       ...requests(absent),
       ['GET', '/threads'],
       ['GET', '/agents'],
+      ['GET', '/voice'],
       ['POST', '/threads', {}],
     ] as const
     for (const [method, path, body] of all) {

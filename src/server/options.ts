@@ -1,3 +1,4 @@
+import type { Voice } from '../channels/index.ts'
 import type { MillraceError, OptionTable, ThreadInfo } from '../protocol/index.ts'
 import {
   aFunction,
@@ -56,6 +57,8 @@ export interface ServerOptions {
   readonly page?: boolean | undefined
   /** The agents as tools of an MCP server, at `/mcp`. Needs `@modelcontextprotocol/server`. Not so if absent. */
   readonly mcp?: boolean | ServeMcpOptions | undefined
+  /** Speaks over the sockets, and listens: `voice()` of `millrace/voice`. It stays yours to close. Not so if absent. */
+  readonly voice?: Voice | undefined
   /** How often a quiet connection is given a sign of life. */
   readonly heartbeatMs?: number | undefined
   /** So long a client may take nothing before it is dropped. */
@@ -72,6 +75,7 @@ export interface ServerSettings {
   readonly limits: Limits
   readonly page: boolean
   readonly mcp: ServeMcpOptions | undefined
+  readonly voice: Voice | undefined
   readonly heartbeatMs: number
   readonly stuckMs: number
   readonly onError: (error: MillraceError) => void
@@ -102,6 +106,9 @@ export const serverTable: OptionTable<ServerOptions> = {
   page: yesOrNo,
   mcp: (value) =>
     typeof value !== 'boolean' && !isObject(value) && 'must be true, false or an object of options',
+  voice: (value) =>
+    !(isObject(value) && typeof value.open === 'function') &&
+    'must be what voice() of millrace/voice gives, such as voice({ speech: flite() })',
   heartbeatMs: duration,
   stuckMs: duration,
   onError: aFunction,
@@ -135,6 +142,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     limits: { ...defaultLimits, ...limits },
     page,
     mcp: mcp === true ? {} : mcp || undefined,
+    voice: options.voice,
     heartbeatMs,
     stuckMs,
     onError: errorListener(options.onError),

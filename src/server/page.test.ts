@@ -28,7 +28,8 @@ describe('the page', () => {
       'cross-origin-resource-policy': 'same-origin',
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
-      'permissions-policy': expect.stringContaining('camera=(), display-capture=(), geolocation=()'),
+      'permissions-policy':
+        'microphone=(self), camera=(), display-capture=(), geolocation=(), hid=(), midi=(), payment=(), serial=(), usb=()',
     })
     expect(headers['content-security-policy']?.split('; ')).toEqual([
       "default-src 'none'",
@@ -67,10 +68,17 @@ describe('the page', () => {
     ])
   })
 
-  test('is small', async () => {
+  test('is small, and so is what is loaded by those who speak only', async () => {
     const { files } = await import('#page')
-    const bytes = files.map(({ gzip }) => Buffer.from(gzip, 'base64').length)
-    expect(bytes.reduce((one, other) => one + other)).toBeLessThan(60_000)
+    const atFirst = ['/', ...(await assetsOf(served()))].map((path) =>
+      path === '/' ? 'index.html' : path.slice(1),
+    )
+    const bytesOf = (isFirst: boolean) =>
+      files
+        .filter(({ path }) => atFirst.includes(path) === isFirst)
+        .reduce((sum, { gzip }) => sum + Buffer.from(gzip, 'base64').length, 0)
+    expect(bytesOf(true)).toBeLessThan(60_000)
+    expect(bytesOf(false)).toBeLessThan(9_000)
   })
 
   test('has files that are kept for ever, since their names change with what they say', async () => {

@@ -4,7 +4,8 @@ import { refusal } from './refusal.ts'
 
 /**
  * The page runs its own scripts and talks to its own server, and that is all: no script is made of text, whatever a model writes
- * (Trusted Types), and nothing is asked of anybody else. `'self'` holds for WebSockets to the same host too (CSP 3, 6.7.2.8).
+ * (Trusted Types), and nothing is asked of anybody else. `'self'` holds for WebSockets to the same host too (CSP 3, 6.7.2.8), and
+ * scripts are audio worklets as well (6.1.11).
  */
 const policy = [
   "default-src 'none'",
@@ -25,7 +26,8 @@ const unused = ['camera', 'display-capture', 'geolocation', 'hid', 'midi', 'paym
 const pageHeaders = {
   'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
-  'permissions-policy': unused.map((feature) => `${feature}=()`).join(', '),
+  // Whoever speaks to an agent is asked by the browser first.
+  'permissions-policy': ['microphone=(self)', ...unused.map((feature) => `${feature}=()`)].join(', '),
   vary: 'accept-encoding',
 }
 

@@ -1,3 +1,4 @@
+import type { Voice } from '../channels/index.ts'
 import type { App } from '../threads/index.ts'
 import type { EventAnswers } from './event-answers.ts'
 import { eventRoutes } from './event-answers.ts'
@@ -10,7 +11,7 @@ import { ref } from './schemas.ts'
 import { threadRoutes } from './thread-routes.ts'
 
 /** Everything that can be asked of the server. */
-export function allRoutes(app: App, events: EventAnswers): readonly Route[] {
+export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefined): readonly Route[] {
   const routes: Route[] = [
     ...threadRoutes(app, events),
     ...eventRoutes(events),
@@ -23,6 +24,14 @@ export function allRoutes(app: App, events: EventAnswers): readonly Route[] {
       summary: 'Who can be talked to; the first is that of a conversation that names none',
       answers: { 200: json(ref('Agents'), 'By name') },
       handle: () => Response.json({ agents: app.agents.map((name) => ({ name })) }),
+    },
+    {
+      method: 'GET',
+      path: '/voice',
+      name: 'voice',
+      summary: 'Whether the sockets of conversations speak, and listen',
+      answers: { 200: json(ref('VoiceAbilities'), 'What they do') },
+      handle: () => Response.json({ speak: voice !== undefined, listen: voice?.listens === true }),
     },
     {
       method: 'GET',

@@ -118,5 +118,6 @@ export const schemas = {
     seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
   }),
   Agents: object({ agents: listOf(object({ name: text })) }),
+  VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
   Health: object({ status: { const: 'ok' } }),
 } satisfies Record<string, JsonObject>

@@ -65,7 +65,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const routes = [
     ...(settings.page ? pageRoutes() : []),
     ...(mcp ? mcpRoutes(mcp, '/mcp') : []),
-    ...allRoutes(app, eventAnswers(shared)),
+    ...allRoutes(app, eventAnswers(shared), settings.voice),
   ]
   const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
 

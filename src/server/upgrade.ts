@@ -14,7 +14,7 @@ import type { Streams } from './streams.ts'
 import type { Visitor } from './visitors.ts'
 
 export interface UpgradesOptions
-  extends Pick<ServerSettings, 'limits' | 'heartbeatMs' | 'stuckMs' | 'onError'> {
+  extends Pick<ServerSettings, 'limits' | 'voice' | 'heartbeatMs' | 'stuckMs' | 'onError'> {
   readonly guard: Guard
   readonly identify: (request: Request) => Promise<Visitor>
   readonly streams: Streams
@@ -33,7 +33,7 @@ const bearerProtocol = 'millrace.bearer.'
 
 /** Opens WebSockets to threads, for those who may see them. */
 export function upgrades(options: UpgradesOptions): Upgrade {
-  const { guard, identify, streams, limits, heartbeatMs, stuckMs, isClosing, onError } = options
+  const { guard, identify, streams, limits, voice, heartbeatMs, stuckMs, isClosing, onError } = options
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -76,6 +76,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
           heartbeatMs,
           stuckMs,
           framesPerSecond: limits.framesPerSecond,
+          voice,
           onError: (error, id) => onError(reportOf(error, id)),
           async allow() {
             visitor.pay()

@@ -1,0 +1,155 @@
+import type { TurnRecord, VoiceCommand } from '../../protocol/index.ts'
+import { invalidInput, readAudioFrame } from '../../protocol/index.ts'
+import type { Thread } from '../../threads/index.ts'
+import type { Ear } from './listening/ear.ts'
+import { openEar } from './listening/ear.ts'
+import type { VoiceSettings } from './options.ts'
+import type { Mouth } from './speaking/mouth.ts'
+import { openMouth } from './speaking/mouth.ts'
+import type { VoiceOutlet } from './speaking/speaker.ts'
+import type { Turn } from './speaking/turn.ts'
+
+/** One client that hears a thread, or is heard by it. */
+export interface VoiceSession {
+  /** Does what the client says. Rejects with `invalid_input` if that makes no sense. */
+  obey(command: VoiceCommand): Promise<void>
+  /** Takes a binary frame. Throws `invalid_input` if it is none that a client may send. */
+  hear(bytes: Uint8Array): void
+  /** The client is gone, and may come back. */
+  lost(): void
+  /** It is over for good; nothing is written any more. */
+  end(): void
+  /** The same, since its client has come back over another connection. Gives what may not have reached it. */
+  takeOver(): Inheritance
+}
+
+interface Inheritance {
+  /** What was not heard to the end. */
+  readonly turns: readonly Turn[]
+  /** The last one that was told. */
+  readonly record: TurnRecord | undefined
+}
+
+export interface SessionOptions extends VoiceSettings {
+  readonly thread: Thread
+  readonly outlet: VoiceOutlet
+  readonly allow: () => void | Promise<void>
+  readonly sessions: Map<string, VoiceSession>
+}
+
+const op = 'socket.voice'
+const defaultRate = 24_000
+
+export function openSession(options: SessionOptions): VoiceSession {
+  const { thread, outlet, allow, listener, sessions, comeBackMs } = options
+  const id = crypto.randomUUID()
+  /** What it is found by: its own name, and those of the connections that it took over, since its client may not have learnt its own. */
+  const keys = new Set<string>()
+  const count = { turns: 0, frames: 0 }
+  let sampleRate = defaultRate
+  let mouth: Mouth | undefined
+  let ear: Ear | undefined
+  let isLost = false
+  let farewell: ReturnType<typeof setTimeout> | undefined
+  let left: readonly Turn[] = []
+  let record: TurnRecord | undefined
+
+  function closeMouth() {
+    if (mouth) left = mouth.close()
+    mouth = undefined
+  }
+
+  function closeEar() {
+    ear?.close()
+    ear = undefined
+  }
+
+  function beFoundBy(name: string) {
+    const key = `${thread.id} ${name}`
+    keys.add(key)
+    sessions.set(key, session)
+  }
+
+  function forget() {
+    for (const key of keys) sessions.delete(key)
+  }
+
+  /** Whoever has come back takes over from itself. */
+  function takeOver(name: string): Inheritance | undefined {
+    const before = sessions.get(`${thread.id} ${name}`)
+    if (!before || before === session) return undefined
+    const inherited = before.takeOver()
+    beFoundBy(name)
+    record ??= inherited.record
+    return inherited
+  }
+
+  const session: VoiceSession = {
+    async obey(command) {
+      if (command.type === 'voice_played') return mouth?.played(command.turn, command.position)
+      await allow()
+      // It may have left while it was being asked whether it may.
+      if (isLost) return
+      if (command.type === 'voice') return turn(command)
+      return mouth?.interrupt({ stoppedAt: command, cancel: options.onInterrupt === 'cancel' })
+    },
+    hear(bytes) {
+      const frame = readAudioFrame(bytes)
+      if (typeof frame === 'string') throw invalidInput(op, frame)
+      if (frame.kind !== 'microphone')
+        throw invalidInput(op, 'a client sends the audio of a microphone: kind 2')
+      if (!ear) throw invalidInput(op, "nobody listens: send { type: 'voice', listen: true } first")
+      ear.hear(frame.pcm)
+    },
+    lost() {
+      isLost = true
+      const spoken = mouth
+      closeMouth()
+      closeEar()
+      if (!spoken) return session.end()
+      // No process lives on for its sake.
+      farewell = setTimeout(() => {
+        forget()
+        void spoken.lost()
+      }, comeBackMs).unref()
+    },
+    end() {
+      clearTimeout(farewell)
+      forget()
+      closeMouth()
+      closeEar()
+    },
+    takeOver() {
+      session.end()
+      return { turns: left, record }
+    },
+  }
+
+  function tell(told: TurnRecord) {
+    record = told
+    outlet.tell({ type: 'voice_record', record: told })
+  }
+
+  function turn(command: Extract<VoiceCommand, { type: 'voice' }>) {
+    const { speak = false, listen = false, sampleRate: rate = defaultRate, from } = command
+    if (listen && !listener)
+      throw invalidInput(op, 'this server does not listen: give voice() a listener, or leave out listen')
+    const isOther = rate !== sampleRate || from !== undefined
+    if (!speak) mouth?.leave()
+    if (!speak || isOther) closeMouth()
+    if (!listen || isOther) closeEar()
+    sampleRate = rate
+    const inherited = from?.session === undefined ? undefined : takeOver(from.session)
+    beFoundBy(id)
+    // Before anything that it says.
+    outlet.tell({ type: 'voice', session: id, speak, listen, sampleRate })
+    if (from?.awaits !== undefined && from.awaits === inherited?.record?.run) tell(inherited.record)
+    if (speak) {
+      options.speech.ready?.()
+      mouth ??= openMouth({ ...options, sampleRate, count, from, inherited: inherited?.turns ?? [], tell })
+    }
+    if (listen && listener) ear ??= openEar({ ...options, listener, sampleRate, mouth: () => mouth })
+  }
+
+  return session
+}
