@@ -1,16 +1,16 @@
 import type { Entry, MillraceError } from '../protocol/index.ts'
-import { isObject, systemClock } from '../protocol/index.ts'
-import { base64url } from './base64.ts'
+import { systemClock } from '../protocol/index.ts'
 import type { Connection, Place } from './connection.ts'
 import { entryIn } from './connection.ts'
-import { broken, gone, interrupted, reasonOf, tooSlow } from './failures.ts'
-import type { ClientOptions, SocketLike } from './options.ts'
+import { broken, gone, interrupted, tooSlow } from './failures.ts'
+import type { Sockets } from './options.ts'
+import { isGone, openSocket, parseFrame, watchSilence } from './socket.ts'
 
 export interface SocketOptions {
   readonly op: string
   /** Of the socket, without a query. */
   readonly url: string
-  readonly WebSocket: NonNullable<ClientOptions['WebSocket']>
+  readonly WebSocket: NonNullable<Sockets['WebSocket']>
   readonly token: string | undefined
   readonly openMs: number
   readonly silenceMs: number
@@ -21,8 +21,6 @@ export interface SocketOptions {
  * closed, and opened again from where the reader is when that has caught up.
  */
 const mostWaiting = 4 * 1024 * 1024
-
-const isGone = 4404
 
 /** A connection over a WebSocket. */
 export async function* bySocket(
@@ -35,8 +33,6 @@ export async function* bySocket(
   /** Nothing more is taken: there is no room, or nobody who reads it. */
   let closed = false
   let failure: MillraceError | undefined
-  /** Ticks of the clock since anything came. */
-  let quiet = 0
   let bell = Promise.withResolvers<void>()
 
   const fail = (error: MillraceError) => {
@@ -46,8 +42,8 @@ export async function* bySocket(
 
   function hear(data: unknown) {
     if (closed || failure) return
-    quiet = 0
-    const frame = parse(data)
+    silence.hear()
+    const frame = parseFrame(data)
     if (!frame) return fail(broken(op, 'the server sent what is not a frame of JSON'))
     if (frame.type === 'ping') return socket.send('{"type":"pong"}')
     const entry = entryIn(frame)
@@ -67,15 +63,8 @@ export async function* bySocket(
     }
   }
 
-  /** The pings of the WebSocket protocol cannot be seen from a page, so there are some of our own. */
-  function tick() {
-    if (++quiet > 3) return fail(tooSlow(op, 'nothing came', silenceMs))
-    if (quiet > 1 && opened) socket.send('{"type":"ping"}')
-    cancelTick = systemClock.after(silenceMs / 3, tick)
-  }
-
   const abort = () => fail(interrupted(op))
-  const socket = open(op, `${url}?after=${after}`, WebSocket, token)
+  const socket = openSocket(op, `${url}?after=${after}`, WebSocket, token)
   socket.addEventListener('message', ({ data }) => hear(data))
   socket.addEventListener('close', ({ code, reason }) =>
     fail(
@@ -86,7 +75,11 @@ export async function* bySocket(
   socket.addEventListener('error', () => {})
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
-  let cancelTick = systemClock.after(silenceMs / 3, tick)
+  const silence = watchSilence(
+    silenceMs,
+    () => opened && socket.send('{"type":"ping"}'),
+    () => fail(tooSlow(op, 'nothing came', silenceMs)),
+  )
   const cancelOpening = systemClock.after(openMs, () => {
     if (!opened) fail(tooSlow(op, 'no socket was opened', openMs))
   })
@@ -107,34 +100,9 @@ export async function* bySocket(
     }
   } finally {
     closed = true
-    cancelTick()
+    silence.end()
     cancelOpening()
     signal.removeEventListener('abort', abort)
     socket.close(1000)
-  }
-}
-
-function open(
-  op: string,
-  url: string,
-  WebSocket: SocketOptions['WebSocket'],
-  token: string | undefined,
-): SocketLike {
-  // A page cannot set the headers of a socket: the token comes along as the name of a subprotocol.
-  const protocols = token === undefined ? [] : [`millrace.bearer.${base64url(token)}`]
-  try {
-    return new WebSocket(url, ['millrace.v1', ...protocols])
-  } catch (thrown) {
-    // As for a socket without TLS on a page with it.
-    throw broken(op, `a WebSocket cannot be opened: ${reasonOf(thrown)}`, thrown)
-  }
-}
-
-function parse(data: unknown): Record<string, unknown> | undefined {
-  try {
-    const frame: unknown = JSON.parse(data as string)
-    return isObject(frame) ? frame : undefined
-  } catch {
-    return undefined
   }
 }

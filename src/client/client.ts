@@ -1,5 +1,5 @@
 import type { ThreadPage } from '../protocol/index.ts'
-import { invalidInput, nameOf } from '../protocol/index.ts'
+import { invalidInput, isMillraceError, nameOf } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
 import { makeThread } from './new-thread.ts'
 import type { ClientOptions, CreateOptions, ListOptions } from './options.ts'
@@ -18,6 +18,8 @@ export interface Client {
   threads(options?: ListOptions): Promise<ThreadPage>
   /** Whom a thread can be made for; the first is that of a thread that names none. */
   agents(): Promise<readonly { readonly name: string }[]>
+  /** Whether the server's threads can be heard, and hear. */
+  voice(): Promise<{ readonly speak: boolean; readonly listen: boolean }>
 }
 
 /** Threads of the server at `url`, which may be relative to the page. Throws `invalid_input` if it cannot be used. */
@@ -47,9 +49,11 @@ export function client(url: string, options: ClientOptions = {}): Client {
     openMs,
     onRetry,
   })
+  const sockets = { url: base.replace(/^http/, 'ws'), WebSocket, headers, openMs, silenceMs }
   const remote = {
     http,
-    transport: transportTo({ base, http, WebSocket, transport, openMs, silenceMs }),
+    sockets,
+    transport: transportTo({ http, sockets, transport }),
     retry,
     onRetry,
     onOpen,
@@ -84,7 +88,19 @@ export function client(url: string, options: ClientOptions = {}): Client {
       const found = await http.ask({ op: 'client.agents', path: '/agents', repeatable: true })
       return (found as { agents: readonly { name: string }[] }).agents
     },
+
+    async voice() {
+      const asked = http.ask({ op: 'client.voice', path: '/voice', repeatable: true })
+      const { speak, listen } = (await asked.catch(noneIfNotFound)) as { speak?: unknown; listen?: unknown }
+      return { speak: speak === true, listen: listen === true }
+    },
   }
+}
+
+/** A server without a voice, or one from before there were any. */
+function noneIfNotFound(error: unknown): object {
+  if (isMillraceError(error) && error.status === 404) return {}
+  throw error
 }
 
 function baseOf(url: string): string {

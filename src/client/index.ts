@@ -16,11 +16,18 @@ export type {
   ThreadSnapshot,
   ThreadStatus,
   ThreadView,
+  TurnRecord,
+  VoicePlace,
   WireExchange,
 } from '../protocol/index.ts'
 export { exportThread, isMillraceError, MillraceError, wholeLog } from '../protocol/index.ts'
+export type { BrowserMicrophoneOptions } from './browser-microphone.ts'
+export { browserMicrophone } from './browser-microphone.ts'
+export type { BrowserPlayerOptions } from './browser-player.ts'
+export { browserPlayer } from './browser-player.ts'
 export type { Client } from './client.ts'
 export { client } from './client.ts'
+export type { Microphone, MicrophoneOptions } from './microphone.ts'
 export type {
   ClientOptions,
   CreateOptions,
@@ -32,6 +39,15 @@ export type {
   SocketLike,
   WatchOptions,
 } from './options.ts'
+export type { Played, Player, PlayerChunk, PlayerOptions } from './player.ts'
 export type { RemoteThread } from './remote-thread.ts'
+export type {
+  VoiceLine,
+  VoiceOptions,
+  VoiceProblem,
+  VoiceSentence,
+  VoiceState,
+  VoiceTranscript,
+} from './voice-options.ts'
 export type { Followed } from './watch.ts'
 export { watch } from './watch.ts'

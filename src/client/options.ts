@@ -22,13 +22,17 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import type { VoiceOptions } from './voice-options.ts'
 
 /** `fetch`, or something that behaves like it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** What is used of a WebSocket: that of the platform, or of a package. */
 export interface SocketLike {
-  send(data: string): void
+  /** Bytes are sent by a voice line only, as are those below. */
+  send(data: string | Uint8Array<ArrayBuffer>): void
+  binaryType?: string
+  readonly bufferedAmount?: number
   close(code?: number): void
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void
   addEventListener(
@@ -70,6 +74,14 @@ export interface ClientOptions {
   readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
   /** Told each time that a thread which is followed can be heard: at first, and again after a connection was lost. */
   readonly onOpen?: (() => void) | undefined
+}
+
+/** How sockets to a server are opened. */
+export interface Sockets extends Pick<ClientOptions, 'WebSocket' | 'headers'> {
+  /** Of the server: `ws://…`, without a slash at the end. */
+  readonly url: string
+  readonly openMs: number
+  readonly silenceMs: number
 }
 
 export type WatchOptions = Pick<FollowOptions, 'signal'>
@@ -142,6 +154,22 @@ const followTable: OptionTable<FollowOptions> = {
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
 const watchTable: OptionTable<WatchOptions> = { signal: aSignal }
+const voiceTable: OptionTable<VoiceOptions> = {
+  player: anObject,
+  microphone: anObject,
+  sampleRate: (value) =>
+    (wholeNumber(8000)(value) || Number(value) > 48_000) && `must be 8000 to 48000, not ${nameOf(value)}`,
+  speak: yesOrNo,
+  listen: yesOrNo,
+  from: anObject,
+  onSentence: aFunction,
+  onTranscript: aFunction,
+  onHearing: aFunction,
+  onRecord: aFunction,
+  onError: aFunction,
+  onState: aFunction,
+  signal: aSignal,
+}
 const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
 const answerTable: OptionTable<Answer> = {
@@ -164,6 +192,7 @@ const tables = {
   send: sendTable,
   follow: followTable,
   watch: watchTable,
+  voice: voiceTable,
   read: readTable,
   exchanges: exchangesTable,
   approve: answerTable,

@@ -14,9 +14,11 @@ import { entries } from './follow.ts'
 import type { Http } from './http.ts'
 import { sayable } from './message.ts'
 import { makeThread, uuid } from './new-thread.ts'
-import type { ClientOptions, ForkOptions, ReadOptions } from './options.ts'
+import type { ClientOptions, ForkOptions, ReadOptions, Sockets } from './options.ts'
 import { checkFor } from './options.ts'
 import type { Transport } from './transport.ts'
+import { openVoice } from './voice.ts'
+import type { VoiceLine, VoiceOptions } from './voice-options.ts'
 
 /**
  * A conversation on a server. Misuse throws `invalid_input` and says how to do it right. Everything else rejects as the server
@@ -46,17 +48,23 @@ export interface RemoteThread {
   testScript(): Promise<string>
   /** A new thread with the log of this one up to a number. */
   fork(at: number, options?: ForkOptions): Promise<RemoteThread>
+  /**
+   * Speaks the thread while it is written, and listens, over a WebSocket of its own. Comes back by itself when the connection is lost,
+   * and goes on where it was.
+   */
+  voice(options: VoiceOptions): VoiceLine
   /** With everything in it. False if it was not there. */
   delete(): Promise<boolean>
 }
 
 export interface RemoteOptions extends Pick<ClientOptions, 'retry' | 'onRetry' | 'onOpen'> {
   readonly http: Http
+  readonly sockets: Sockets
   readonly transport: Transport
 }
 
 export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
-  const { http, transport, retry = {}, onRetry, onOpen } = options
+  const { http, sockets, transport, retry = {}, onRetry, onOpen } = options
   const path = `/threads/${id}`
 
   const post = async (op: string, where: string, body: object) => {
@@ -129,6 +137,10 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkFor('fork', forkOptions)
       const forkId = await makeThread(http, { op, path: `${path}/fork`, body: { at }, id: forkOptions.id })
       return remoteThread(forkId, options)
+    },
+
+    voice(options) {
+      return openVoice(options, { op: 'client.voice', path, http, sockets, retry, onRetry })
     },
 
     async delete() {

@@ -4,22 +4,20 @@ import { bySse } from './by-sse.ts'
 import type { Connect, Connection, Place } from './connection.ts'
 import { broken } from './failures.ts'
 import type { Http } from './http.ts'
-import type { ClientOptions } from './options.ts'
+import type { ClientOptions, Sockets } from './options.ts'
 
-export interface TransportOptions extends Pick<ClientOptions, 'WebSocket'> {
-  readonly base: string
+export interface TransportOptions {
   readonly http: Http
+  readonly sockets: Sockets
   readonly transport: NonNullable<ClientOptions['transport']>
-  readonly openMs: number
-  readonly silenceMs: number
 }
 
 /** The way to one server. It remembers for all threads whether sockets get through. */
 export type Transport = (op: string, path: string, options: Pick<FollowOptions, 'until'>) => Connect
 
 export function transport(options: TransportOptions): Transport {
-  const { base, http, WebSocket, openMs, silenceMs } = options
-  const url = base.replace(/^http/, 'ws')
+  const { http } = options
+  const { url, WebSocket, openMs, silenceMs } = options.sockets
   let sockets: 'untried' | 'work' | 'fail' = 'untried'
 
   return (op, path, { until }) => {
