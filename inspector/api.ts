@@ -38,6 +38,7 @@ export const api: Client = {
   create: (options) => current.value.create(options),
   threads: (options) => current.value.threads(options),
   agents: () => current.value.agents(),
+  voice: () => current.value.voice(),
 }
 
 /** The id of the thread that the address names. */

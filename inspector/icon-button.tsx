@@ -10,9 +10,12 @@ export interface IconButtonProps {
   readonly disabled?: boolean
   /** Of one that opens and closes something. */
   readonly expanded?: boolean
+  /** Of one that is on or off. */
+  readonly pressed?: boolean
 }
 
-export function IconButton({ icon, label, onClick, class: more = '', disabled, expanded }: IconButtonProps) {
+export function IconButton(props: IconButtonProps) {
+  const { icon, label, onClick, class: more = '', disabled, expanded, pressed } = props
   return (
     <button
       type="button"
@@ -20,6 +23,7 @@ export function IconButton({ icon, label, onClick, class: more = '', disabled, e
       aria-label={label}
       title={label}
       aria-expanded={expanded}
+      aria-pressed={pressed}
       disabled={disabled}
       onClick={onClick}
     >

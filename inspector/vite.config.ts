@@ -3,7 +3,7 @@ import { defineConfig } from 'vite'
 // While the page is worked on (`npm run dev:page`) it talks to a server that runs beside it.
 const server = process.env.MILLRACE_URL ?? 'http://127.0.0.1:8787'
 // What ends like one of its own sources is one: they too have a folder `threads`.
-const routes = ['threads', 'agents', 'healthz', 'openapi.json'].map(
+const routes = ['threads', 'agents', 'voice', 'healthz', 'openapi.json'].map(
   (route) => `^/${route}(?!.*\\.(?:tsx?|css)(?:\\?|$))`,
 )
 
@@ -12,6 +12,15 @@ export default defineConfig({
   // Wherever the server is mounted, the page asks for what lies beside it.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [
+    {
+      // What is loaded later has no styles of its own, so there is nothing to load before it. Vite's own takes half a kilobyte.
+      name: 'plain-imports',
+      enforce: 'pre',
+      load: (id) =>
+        id === '\0vite/preload-helper.js' ? 'export const __vitePreload = (load) => load()' : undefined,
+    },
+  ],
   server: { proxy: Object.fromEntries(routes.map((route) => [route, { target: server, ws: true }])) },
   build: {
     outDir: '../dist/page/files',

@@ -9,6 +9,8 @@ import { Icon } from '../icons.tsx'
 import { useShortcut } from '../keyboard.ts'
 import { statusOf } from '../log/fold.ts'
 import type { Session } from '../session.ts'
+import { hush, spoken } from '../voice/voice.ts'
+import { VoiceButtons } from '../voice/voice-buttons.tsx'
 import './composer.css'
 import { stop } from './actions.ts'
 import { Attachments } from './attachments.tsx'
@@ -116,30 +118,32 @@ export function Composer({ session, agent }: ComposerProps) {
           }}
         />
         <IconButton icon="attach" label="Attach an image" onClick={() => files.current?.click()} />
+        <VoiceButtons />
         {running && (
-          <>
-            <select
-              aria-label="How the message is meant"
-              value={mode}
-              onChange={({ currentTarget }) => setMode(currentTarget.value as Mode)}
-            >
-              {Object.entries(modes).map(([name, meaning]) => (
-                <option key={name} value={name}>
-                  {meaning}
-                </option>
-              ))}
-            </select>
-            <button
-              type="button"
-              onClick={() => {
-                // The button goes with the run, and the focus should not go with it. The message would bring up a keyboard.
-                document.getElementById('chat')?.focus()
-                void stop(running)
-              }}
-            >
-              <Icon name="stop" /> Stop
-            </button>
-          </>
+          <select
+            aria-label="How the message is meant"
+            value={mode}
+            onChange={({ currentTarget }) => setMode(currentTarget.value as Mode)}
+          >
+            {Object.entries(modes).map(([name, meaning]) => (
+              <option key={name} value={name}>
+                {meaning}
+              </option>
+            ))}
+          </select>
+        )}
+        {(running || spoken.value) && (
+          <button
+            type="button"
+            onClick={() => {
+              // The button goes with the run, and the focus should not go with it. The message would bring up a keyboard.
+              document.getElementById('chat')?.focus()
+              hush()
+              if (running) void stop(running)
+            }}
+          >
+            <Icon name="stop" /> Stop
+          </button>
         )}
         <button type="button" class="primary" disabled={cannotSend} onClick={() => void send()}>
           <Icon name="send" /> Send

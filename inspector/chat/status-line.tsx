@@ -5,6 +5,7 @@ import { statusOf } from '../log/fold.ts'
 import type { Log } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import { say } from '../state.ts'
+import { understood } from '../voice/voice.ts'
 
 /** How it stands with the server where it is not as it should be, and that something is going on though nothing is to be seen of it. */
 export function StatusLine({ session }: { readonly session: Session }) {
@@ -26,6 +27,7 @@ export function StatusLine({ session }: { readonly session: Session }) {
       <p role="status" class={problem && 'chat-problem'}>
         {lines[connection]}
       </p>
+      {understood.value && <p>You: {understood.value}</p>}
       {since !== undefined && connection === 'live' && (
         <p class="chat-phase">
           <span class="chat-dot" data-tone="live" />

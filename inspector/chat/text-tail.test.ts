@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lastLine, tail, whole } from './text-tail.ts'
+import { excerpt, lastLine, tail, whole } from './text-tail.ts'
 
 const growing = (...pieces: string[]) => ({ pieces, chars: pieces.join('').length, closed: false })
 
@@ -8,6 +8,11 @@ test('the last line is the last that says something', () => {
   expect(lastLine(growing('One.\n', 'Two.', '\n\n', ' '))).toBe('Two.')
   expect(lastLine(growing('\n'))).toBe('')
   expect(lastLine(growing())).toBe('')
+})
+
+test('an excerpt begins where it is told to, and says that there is more', () => {
+  expect(excerpt(growing('One. ', 'Two.'), 4)).toBe('Two.')
+  expect(excerpt(growing('One. ', 'x'.repeat(500)), 0, 7)).toBe('One. xx …')
 })
 
 test('a long line shows its end', () => {

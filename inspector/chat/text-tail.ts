@@ -4,6 +4,12 @@ export function whole({ pieces }: Growing): string {
   return pieces.join('')
 }
 
+/** What stands from a character on, shortened. */
+export function excerpt(text: Growing, from: number, most = 80): string {
+  const rest = whole(text).slice(from).trim()
+  return rest.length > most ? `${rest.slice(0, most)} …` : rest
+}
+
 /** The last `most` characters. Costs what those are long: a piece is never empty. */
 export function tail({ pieces }: Growing, most: number): string {
   return pieces.slice(-most).join('').slice(-most)

@@ -42,6 +42,7 @@ describe('the filter of the raw events', () => {
   })
 
   it('takes an event that it does not know for one of a run', () => {
+    expect(kindOf('heard')).toBe('people')
     expect(kindOf('handover')).toBe('runs')
     expect(kindOf('constructor')).toBe('runs')
   })

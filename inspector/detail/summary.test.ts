@@ -28,6 +28,7 @@ it.each<[Event, string]>([
     },
     'look ok 12 ms {ok: true} c1',
   ],
+  [{ type: 'heard', run: 'run_1', round: 2, chars: 40 }, 'round 2 chars 40'],
   [{ type: 'approval', callId: 'c1', approved: false, reason: 'too much' }, 'not approved too much c1'],
   [
     {

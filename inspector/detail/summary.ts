@@ -5,7 +5,7 @@ import { oneLine } from '../json/visible.ts'
 
 /** What is told of an event, or of something in it, in this order. Its type stands beside it. */
 const told =
-  'round agent name model mode attempt outcome finish status approved ms part text delta value reason problem input output data event replaces code content message error callId runId resumes'.split(
+  'round agent name model mode attempt outcome finish status approved ms chars part text delta value reason problem input output data event replaces code content message error callId runId resumes'.split(
     ' ',
   )
 

@@ -47,6 +47,7 @@ export function addText(log: Log, { seq, at, event }: At<'text' | 'reasoning'>):
       at: from === undefined ? at : (before?.at ?? at),
       endedAt: at,
       text: growing(),
+      heard: undefined,
     }
     round.texts.push(open.text)
     log.rows.push(open.text)
@@ -55,6 +56,19 @@ export function addText(log: Log, { seq, at, event }: At<'text' | 'reasoning'>):
   row.text.pieces.push(event.text)
   row.text.chars += event.text.length
   row.endedAt = at
+}
+
+/** Of the words of a round so many characters were heard, when they were spoken. */
+export function hearRound({ runs }: Log, { event }: At<'heard'>): void {
+  const round = runs
+    .find(({ id }) => id === event.run)
+    ?.rounds.findLast(({ number, retracted }) => number === event.round && !retracted)
+  let left = event.chars
+  for (const row of round?.texts ?? []) {
+    if (row.kind !== 'text') continue
+    changed(row).heard = left < row.text.chars ? Math.max(0, left) : undefined
+    left -= row.text.chars
+  }
 }
 
 export function retryRound(log: Log, { seq, at, event }: At<'round-retry'>): void {

@@ -1,65 +1,20 @@
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { agent, tool } from '../../src/index.ts'
-import type { Entry, Message, ThreadEvent } from '../../src/protocol/index.ts'
+import type { Message, ThreadEvent } from '../../src/protocol/index.ts'
 import { applyEntry, conversationOf, emptyThread } from '../../src/protocol/index.ts'
 import type { ScriptRound } from '../../src/testing/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import type { App } from '../../src/threads/index.ts'
 import { millrace } from '../../src/threads/index.ts'
 import { heldTool, untilIdle } from '../../src/threads/threads.test-kit.ts'
-import { emptyLog, statusOf, take, textOf } from './fold.ts'
+import { call, ends, fold, logOf, round, roundEnds, says, starts, text } from './fold.test-kit.ts'
+import { statusOf, take, textOf } from './fold.ts'
 import type { Call, Log, Row } from './types.ts'
 
 const apps: App[] = []
 afterEach(async () => {
   for (const app of apps.splice(0)) await app.close({ graceMs: 0 })
-})
-
-function fold(entries: readonly Entry[]): Log {
-  const log = emptyLog()
-  for (const entry of entries) take(log, entry)
-  return log
-}
-
-/** Numbers them from 1, ten milliseconds apart. */
-function logOf(...events: ThreadEvent[]): Log {
-  return fold(events.map((event, index) => ({ seq: index + 1, at: 1000 + 10 * index, event })))
-}
-
-const says = (content: string, mode: 'queue' | 'steer' = 'queue'): ThreadEvent => ({
-  type: 'input',
-  message: { role: 'user', content },
-  mode,
-})
-const starts = (more: { heard?: number[]; resumes?: string; runId?: string } = {}): ThreadEvent => ({
-  type: 'run-start',
-  version: 1,
-  runId: 'run_1',
-  agent: 'helper',
-  input: [],
-  ...more,
-})
-const round = (number: number, heard?: number[]): ThreadEvent => ({
-  type: 'round-start',
-  round: number,
-  model: 'm',
-  ...(heard && { heard }),
-})
-const text = (words: string): ThreadEvent => ({ type: 'text', text: words })
-const call = (callId: string): ThreadEvent => ({ type: 'tool-call', callId, name: 'look', input: { id: 1 } })
-const usage = { inputTokens: 5, outputTokens: 2, reasoningTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
-const roundEnds = (number: number): ThreadEvent => ({
-  type: 'round-end',
-  round: number,
-  model: 'm',
-  finish: 'stop',
-  usage,
-})
-const ends = (outcome: 'completed' | 'suspended' | 'cancelled' = 'completed'): ThreadEvent => ({
-  type: 'run-end',
-  outcome,
-  usage,
 })
 
 /** The rows as one line each. */

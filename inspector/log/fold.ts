@@ -1,6 +1,6 @@
 import type { Entry } from 'millrace/client'
 import { foldCall, isCallEvent } from './fold-call.ts'
-import { addText, beginRound, endRound, retractRound, retryRound } from './fold-round.ts'
+import { addText, beginRound, endRound, hearRound, retractRound, retryRound } from './fold-round.ts'
 import { beginRun, endRun } from './fold-run.ts'
 import { changed, closeText, count, keyOf, noUsage, pushNotice } from './parts.ts'
 import type { Log, SaidRow } from './types.ts'
@@ -46,7 +46,8 @@ function fold(log: Log, { seq, at, event }: Entry): void {
           seq,
           at,
           message,
-          mode,
+          // What a microphone hears interrupts whatever there is, which may be nothing.
+          mode: mode === 'interrupt' && statusOf(log) === 'idle' ? 'queue' : mode,
           run: undefined,
           held: false,
         }
@@ -68,6 +69,8 @@ function fold(log: Log, { seq, at, event }: Entry): void {
       return addText(log, { seq, at, event })
     case 'part-end':
       return closeText(log)
+    case 'heard':
+      return hearRound(log, { seq, at, event })
     case 'round-retry':
       return retryRound(log, { seq, at, event })
     case 'round-retract':

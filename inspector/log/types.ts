@@ -54,6 +54,8 @@ export interface TextRow extends Shown {
   readonly at: number
   endedAt: number
   readonly text: Growing
+  /** How many characters of it were heard, where it was spoken and cut off. */
+  heard: number | undefined
 }
 
 export interface CallRow extends Shown {

@@ -26,12 +26,16 @@ export type Visit = (url: string, options?: VisitOptions) => Promise<Page>
  * Tests of the page, with one browser for all of them. They are skipped where there is none. A test fails, whatever else it has
  * seen, if the browser had something to complain of, or asked anybody but the server for anything.
  */
-export function describePage(name: string, body: (visit: Visit) => void): void {
+export function describePage(
+  name: string,
+  body: (visit: Visit) => void,
+  { args = [] }: { readonly args?: readonly string[] } = {},
+): void {
   const executablePath = inject('chromium')
   describe.skipIf(executablePath === '')(name, () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: launchArgs })
+      browser = await chromium.launch({ executablePath, args: [...launchArgs, ...args] })
     })
     afterAll(() => browser?.close())
 

@@ -1,0 +1,227 @@
+import type { Listener, Speech, VoiceOptions } from 'millrace/voice'
+import { voice } from 'millrace/voice'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { chatOf } from './chat.test-kit.ts'
+import { openDesk } from './desk.ts'
+import { describePage, screenshot } from './page.test-kit.ts'
+
+/** Says everything as one tone, of 60 ms for each character. */
+const tone: Speech = {
+  async *synthesize(text) {
+    const length = text.length * 60 * 16
+    yield {
+      sampleRate: 16_000,
+      pcm: Int16Array.from({ length }, (_, index) => 16_000 * Math.sin((index * 2 * Math.PI * 440) / 16_000)),
+    }
+  },
+}
+
+/** Understands the same whatever is said. */
+const anything: Listener = {
+  listen({ sampleRate, onEvent }) {
+    let samples = 0
+    let isDone = false
+    return {
+      hear(pcm) {
+        const isLoud = pcm.some((sample) => Math.abs(sample) > 500)
+        if (isDone || (samples === 0 && !isLoud)) return
+        const ms = (samples / sampleRate) * 1000
+        onEvent({ type: 'speech', atMs: ms, ms })
+        samples += pcm.length
+        if (ms < 500) return
+        isDone = true
+        onEvent({ type: 'silence', atMs: ms, ms })
+        onEvent({ type: 'transcript', text: 'Where is my parcel?', ms })
+      },
+      soFar: async () => (samples > 0 ? 'Where is' : ''),
+      close() {},
+    }
+  },
+}
+
+const answer = 'It is on its way to you. It will arrive tomorrow before noon. Somebody has to be at home.'
+
+async function spokenDesk(options: Partial<VoiceOptions> = {}, script: string[] = [answer, answer, answer]) {
+  const records: { readonly words: number; readonly wordsHeard: number; readonly outcome: string }[] = []
+  const speaking = voice({ speech: tone, onRecord: (record) => records.push(record), ...options })
+  onTestFinished(() => speaking.close())
+  return { ...(await openDesk({ script, app: { voice: speaking } })), records }
+}
+
+/** Listens to what leaves the page for the loudspeaker. */
+async function tap(page: Page) {
+  await page.addInitScript(() => {
+    const taps: AnalyserNode[] = []
+    type Connect = (this: AudioNode, to: unknown, ...rest: unknown[]) => unknown
+    const { prototype } = AudioNode
+    const connect = prototype.connect as Connect
+    prototype.connect = function (this: AudioNode, to: unknown, ...rest: unknown[]) {
+      if (to instanceof AudioDestinationNode) {
+        const analyser = new AnalyserNode(this.context, { fftSize: 1024 })
+        taps.push(analyser)
+        connect.call(this, analyser)
+      }
+      return connect.call(this, to, ...rest)
+    } as typeof prototype.connect
+    Object.assign(window, { taps })
+  })
+  await page.reload()
+  return () =>
+    page.evaluate(() => {
+      const { taps } = window as unknown as { taps: AnalyserNode[] }
+      const levels = taps.map((analyser) => {
+        // One that is closed keeps what it has seen last.
+        if (analyser.context.state === 'closed') return 0
+        const samples = new Float32Array(analyser.fftSize)
+        analyser.getFloatTimeDomainData(samples)
+        return Math.max(...samples.map(Math.abs))
+      })
+      return Math.max(0, ...levels)
+    })
+}
+
+const marked = (page: Page) =>
+  page.evaluate(() => [...(CSS.highlights.get('spoken') ?? [])].map(String).join('|'))
+
+describePage(
+  'a server with a voice',
+  (visit) => {
+    test('speaks the answer while it is shown, and is hushed by Escape', async () => {
+      const desk = await spokenDesk()
+      const page = await visit(desk.url)
+      const level = await tap(page)
+      const chat = chatOf(page)
+      const speaker = chat.button('Speak the answers')
+      expect(await speaker.getAttribute('aria-pressed')).toBe('false')
+      await speaker.click()
+      expect(await speaker.getAttribute('aria-pressed')).toBe('true')
+      await chat.say('Where is my parcel?')
+      await expect.poll(level).toBeGreaterThan(0.3)
+      // In the words themselves.
+      await expect.poll(() => marked(page)).toBe('It will arrive tomorrow before noon.')
+      await screenshot(page, 'chat-spoken')
+      await page.keyboard.press('Escape')
+      await expect.poll(level).toBe(0)
+      await chat
+        .rows('text')
+        .getByText(/Not heard from here on/)
+        .waitFor()
+      await expect.poll(() => marked(page)).toBe('')
+      const heard = (await desk.app.thread(chat.threadId()).read()).flatMap(({ event }) =>
+        event.type === 'heard' ? [event] : [],
+      )
+      expect(heard.at(-1)).toMatchObject({ round: 1 })
+      expect(heard.at(-1)?.chars).toBeGreaterThan(20)
+      expect(heard.at(-1)?.chars).toBeLessThan(62)
+      await expect.poll(() => desk.records.map(({ outcome }) => outcome)).toEqual(['interrupted'])
+      await screenshot(page, 'chat-not-heard')
+    })
+
+    test('is heard from the first word of a thread to its last, and stays on for the next', async () => {
+      const desk = await spokenDesk({}, ['Good day.', 'Good night.'])
+      const page = await visit(desk.url)
+      const chat = chatOf(page)
+      await chat.button('Speak the answers').waitFor()
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('v')
+      for (const count of [1, 2]) {
+        await page.getByText('What is it about?').waitFor()
+        await chat.say('Hello')
+        await expect.poll(() => desk.records).toHaveLength(count)
+        expect(desk.records.at(-1)).toMatchObject({ words: 2, wordsHeard: 2, outcome: 'completed' })
+        await page.goto(`${desk.url}#/`)
+      }
+    })
+
+    test('is stopped by the button even when the run is over, and switched off', async () => {
+      const desk = await spokenDesk()
+      const page = await visit(desk.url)
+      const level = await tap(page)
+      const chat = chatOf(page)
+      await chat.button('Speak the answers').click()
+      await chat.say('Where is my parcel?')
+      await chat.ends(1)
+      await expect.poll(level).toBeGreaterThan(0.3)
+      await chat.button('Stop').click()
+      await expect.poll(level).toBe(0)
+      await expect.poll(() => chat.button('Stop').count()).toBe(0)
+      await chat.say('And now?')
+      await expect.poll(level).toBeGreaterThan(0.3)
+      await chat.button('Speak the answers').click()
+      await expect.poll(level).toBe(0)
+      expect(await chat.button('Speak the answers').getAttribute('aria-pressed')).toBe('false')
+    })
+
+    test('goes on where it was when a microphone is switched on and off', async () => {
+      const desk = await spokenDesk({
+        listener: { listen: () => ({ hear() {}, soFar: async () => '', close() {} }) },
+      })
+      const page = await visit(desk.url, { permissions: ['microphone'] })
+      const chat = chatOf(page)
+      await chat.button('Speak the answers').click()
+      await chat.say('Where is my parcel?')
+      const second = 'It will arrive tomorrow before noon.'
+      await expect.poll(() => marked(page)).toBe(second)
+      for (const _ of ['on', 'off']) {
+        await chat.button('Listen to the microphone').click()
+        await expect.poll(() => marked(page)).toBe('')
+        await expect.poll(() => marked(page)).toBe(second)
+      }
+      await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
+      const entries = await desk.app.thread(chat.threadId()).read()
+      expect(entries.filter(({ event }) => event.type === 'heard')).toEqual([])
+    })
+
+    test('hears what is said into the microphone, and answers aloud', async () => {
+      const desk = await spokenDesk({ listener: anything })
+      const page = await visit(desk.url, { permissions: ['microphone'] })
+      const chat = chatOf(page)
+      await chat.say('Hello')
+      await chat.ends(1)
+      await chat.button('Speak the answers').click()
+      await chat.button('Listen to the microphone').click()
+      await page.getByText(/^You: /).waitFor()
+      await chat.rows('said').getByText('Where is my parcel?').waitFor()
+      await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
+    })
+
+    test('says so when the microphone may not be used, and speaks all the same', async () => {
+      const desk = await spokenDesk({ listener: anything })
+      const page = await visit(desk.url)
+      await page.addInitScript(() => {
+        navigator.mediaDevices.getUserMedia = () =>
+          Promise.reject(new DOMException('Permission denied', 'NotAllowedError'))
+      })
+      await page.reload()
+      const chat = chatOf(page)
+      await chat.say('Hello')
+      await chat.ends(1)
+      await chat.button('Speak the answers').click()
+      await chat.button('Listen to the microphone').click()
+      await page.getByText(/the microphone may not be used: allow it/).waitFor()
+      const pressed = (name: string) => chat.button(name).getAttribute('aria-pressed')
+      await expect.poll(() => pressed('Listen to the microphone')).toBe('false')
+      expect(await pressed('Speak the answers')).toBe('true')
+      await chat.say('Still there?')
+      await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
+    })
+  },
+  { args: ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'] },
+)
+
+describePage('a server without a voice', (visit) => {
+  test('shows no buttons for it, and loads nothing of it', async () => {
+    const desk = await openDesk({ script: ['Hello.'] })
+    const page = await visit(desk.url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.reload()
+    const chat = chatOf(page)
+    await chat.say('Hi')
+    await chat.ends(1)
+    expect(await chat.button('Speak the answers').count()).toBe(0)
+    expect(await chat.button('Listen to the microphone').count()).toBe(0)
+    expect(asked.filter((path) => path.endsWith('.js'))).toHaveLength(1)
+  })
+})
