@@ -10,8 +10,8 @@ const input = z.object({
     .describe('The number of the order, such as ORD-42'),
 })
 
-/** Two agents over one order book. Any model will do. */
-export function supportDesk(model: Model): { readonly support: Agent; readonly returns: Agent } {
+/** What the desk can do, over one order book. */
+function deskTools() {
   const book = orderBook()
 
   const listOrders = tool({
@@ -76,6 +76,12 @@ export function supportDesk(model: Model): { readonly support: Agent; readonly r
     },
   })
 
+  return { listOrders, lookupOrder, trackParcel, refundOrder }
+}
+
+/** Two agents over one order book. Any model will do. */
+export function supportDesk(model: Model): { readonly support: Agent; readonly returns: Agent } {
+  const { listOrders, lookupOrder, trackParcel, refundOrder } = deskTools()
   return {
     support: agent({
       name: 'support',
@@ -91,4 +97,18 @@ export function supportDesk(model: Model): { readonly support: Agent; readonly r
       tools: [lookupOrder, refundOrder],
     }),
   }
+}
+
+/** The same desk, spoken with. It pays nothing back: a refund is for a person who can see what is asked. */
+export function phoneDesk(model: Model): Agent {
+  const { listOrders, lookupOrder, trackParcel } = deskTools()
+  return agent({
+    name: 'phone',
+    model,
+    system: [
+      'You are the support desk of a small shop, on the phone. Answer only from what the tools say.',
+      'Customers say "order forty-two" for ORD-42, and so do you. Be brief, and use no lists and no Markdown.',
+    ].join(' '),
+    tools: [listOrders, lookupOrder, trackParcel],
+  })
 }

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { detectModel } from 'millrace'
 import { exchangeFolder, millrace } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from './agent.ts'
-import { scriptedProvider } from './scripted.ts'
+import { deskModel } from './model.ts'
+import { deskVoice } from './voice.ts'
 
-const { PORT = '0', MILLRACE_DATA, MILLRACE_MODEL } = process.env
+const { PORT = '0', MILLRACE_DATA } = process.env
 
 // A busy port, a damaged file: what is wrong is in the message, and a stack of calls helps nobody.
 process.on('uncaughtException', (error) => {
@@ -16,16 +16,18 @@ process.on('uncaughtException', (error) => {
 })
 if (!/^\d+$/.test(PORT)) throw new Error(`PORT must be a number, not '${PORT}'`)
 
-const found = MILLRACE_MODEL === 'simulator' ? undefined : await detectModel()
-const scripted = found?.model ? undefined : await scriptedProvider()
-const model = found?.model ?? scripted?.model
-if (!model) throw new Error('there is neither a model nor a script')
-
+const desk = await deskModel()
 const data = MILLRACE_DATA || fileURLToPath(new URL('../../data/support-desk.db', import.meta.url))
 mkdirSync(dirname(data), { recursive: true })
 
 const store = sqliteStore(data)
-const app = millrace({ agents: supportDesk(model), store, exchanges: exchangeFolder(`${data}-exchanges`) })
+const voice = deskVoice()
+const app = millrace({
+  agents: supportDesk(desk.model),
+  store,
+  exchanges: exchangeFolder(`${data}-exchanges`),
+  voice,
+})
 const { url } = await app.listen({ port: Number(PORT) })
 
 // Those that the commands below talk in: new ones, since yesterday's may still wait for somebody.
@@ -35,18 +37,15 @@ const returning = await app.thread(`return-${own}`, { agent: 'returns' }).create
 
 const file = relative('.', data)
 const cli = `npx millrace --data ${file}`
-const why = found ? 'since there is no key and no local model' : 'as MILLRACE_MODEL says'
-const about = scripted
-  ? `Model: the provider simulator, ${why}. It answers by keyword over a real socket; the tools really run.`
-  : `Model: ${found?.why}.`
 
 // Whoever read this may have gone (`npm start | head -1`): the server stays.
 process.stdout.on('error', () => {})
 console.log(`Millrace support desk: open ${url}/
 
 Ask it where ORD-42 is, or for a refund of ORD-43, and watch it think, act and answer.
+Press the speaker to hear it.
 
-${about}
+${desk.about}
 Agents: ${app.agents.join(', ')}. Threads are kept in ${file}. Ctrl-C ends it well.
 
 The same from another terminal:
@@ -65,8 +64,9 @@ async function end() {
   ending = true
   console.log('\nLetting the tools come to an end; what is left goes on at the next start.')
   await app.close()
+  await voice?.close()
   await store.close()
-  await scripted?.close()
+  await desk.close()
   process.exit(0)
 }
 process.on('SIGINT', end).on('SIGTERM', end)

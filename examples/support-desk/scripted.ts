@@ -1,6 +1,7 @@
 import { type JsonValue, type Message, type Model, textOf, toolCallsOf } from 'millrace'
 import { openaiChat } from 'millrace/openai'
 import { providerSimulator, type ScriptRound, type ScriptStep } from 'millrace/testing'
+import { aloud, idsIn, isOnPhone } from './aloud.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { euros, type Order, type Parcel } from './orders.ts'
 
@@ -12,18 +13,21 @@ const paceMs = 25
  * Completions, like any other.
  */
 export async function scriptedProvider(): Promise<{ readonly model: Model; close(): Promise<void> }> {
-  const simulator = await providerSimulator(({ body }) => paced(nextRound(readConversation(body))))
+  const simulator = await providerSimulator(({ body }) => {
+    const conversation = readConversation(body)
+    return paced(nextRound(conversation), isOnPhone(conversation) ? aloud : String)
+  })
   const { baseURL } = simulator
   const model = openaiChat('keyword-script', { baseURL, provider: 'simulator', apiKey: 'any' })
   return { model, close: () => simulator.close() }
 }
 
 /** The words come one by one, with a little time in between. */
-function paced(round: ScriptRound): ScriptStep[] {
+function paced(round: ScriptRound, worded: (text: string) => string): ScriptStep[] {
   const steps = typeof round === 'string' ? [{ text: round }] : round
   return steps.flatMap((step): readonly ScriptStep[] => {
     if (!('text' in step)) return [step]
-    const words = step.text.match(/\s*\S+\s*$|\s*\S+/g) ?? []
+    const words = worded(step.text).match(/\s*\S+\s*$|\s*\S+/g) ?? []
     return words.flatMap((text) => [{ text }, { pause: paceMs }])
   })
 }
@@ -148,10 +152,6 @@ function resultsOf(messages: readonly Message[]): Map<string, Outcome<JsonValue>
     results.set(`${message.name} ${call?.input.id ?? ''}`, json ? { value: json.value } : { problem })
   }
   return results
-}
-
-function idsIn(text: string): string[] {
-  return [...new Set((text.match(/\bORD-\d+/gi) ?? []).map((id) => id.toUpperCase()))]
 }
 
 function lastIds(messages: readonly Message[]): string[] {

@@ -68,6 +68,24 @@ describe('flags', () => {
     expect(() => parse('hi there', '--port', '1')).toThrow('--port is no option of a question')
   })
 
+  test('one that has choices may stand alone, and then means the first', () => {
+    const voice = (...argv: string[]) => parse('serve', ...argv)
+    expect(voice('--voice')).toMatchObject({ words: [], flags: { voice: 'flite' } })
+    expect(voice('--voice', 'agents.ts')).toMatchObject({ words: ['agents.ts'], flags: { voice: 'flite' } })
+    expect(voice('--voice', '--port', '0').flags).toEqual({ voice: 'flite', port: '0' })
+    expect(voice('--voice', 'openai', 'agents.ts')).toMatchObject({
+      words: ['agents.ts'],
+      flags: { voice: 'openai' },
+    })
+    expect(voice('--voice=espeak').flags).toEqual({ voice: 'espeak' })
+    expect(() => voice('--voice=siri')).toThrow("--voice takes flite, espeak, openai, not 'siri'")
+    expect(() => voice('agents.ts', '--voice', 'siri')).toThrow(
+      "--voice takes flite, espeak, openai, not 'siri'",
+    )
+    expect(parse('--voice', 'serve')).toMatchObject({ command: 'serve', flags: { voice: 'flite' } })
+    expect(parse('--', '--voice')).toMatchObject({ command: 'ask', words: ['--voice'] })
+  })
+
   test('short ones mean the same as long ones', () => {
     expect(parse('-m', 'x', '-q', '-t', 'abc', 'hi there').flags).toEqual({
       model: 'x',

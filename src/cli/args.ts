@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { closest, invalidInput } from '../protocol/index.ts'
 import type { Command, Flags } from './flags.ts'
-import { commands, flags, takes } from './flags.ts'
+import { choicesOf, commands, flags, takes } from './flags.ts'
 
 export interface CommandLine {
   readonly command: Command
@@ -51,7 +51,7 @@ function parse(argv: readonly string[]) {
     ]),
   )
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true, tokens: true })
+    return parseArgs({ args: withChoices(argv), options, allowPositionals: true, strict: true, tokens: true })
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException
     const [, given = ''] = /'(-[^' ]*)/.exec(message) ?? []
@@ -62,6 +62,29 @@ function parse(argv: readonly string[]) {
       : 'see millrace --help; words that begin with - go behind --'
     throw invalidInput(op, `there is no option ${given}: ${hint}`)
   }
+}
+
+/** `--voice agents.ts` is one without a word behind it, which `parseArgs` knows nothing of. */
+function withChoices(argv: readonly string[]): string[] {
+  const end = argv.indexOf('--')
+  return argv.map((word, at) => {
+    if (end !== -1 && at > end) return word
+    const [, name = '', given] = /^--([a-z]+)(?:=(.*))?$/s.exec(word) ?? []
+    const choices = choicesOf(name)
+    if (!choices) return word
+    if (given !== undefined && !choices.includes(given))
+      throw invalidInput(op, `--${name} takes ${choices.join(', ')}, not '${given}'`)
+    const next = argv[at + 1] ?? ''
+    // No module has such a name: it has a dot in it.
+    if (
+      given === undefined &&
+      /^[a-z]+$/i.test(next) &&
+      !choices.includes(next) &&
+      !Object.hasOwn(commands, next)
+    )
+      throw invalidInput(op, `--${name} takes ${choices.join(', ')}, not '${next}'`)
+    return given !== undefined || choices.includes(next) ? word : `${word}=${choices[0]}`
+  })
 }
 
 /** `millrace thread` is a slip of the finger rather than a question, and a question costs money. */

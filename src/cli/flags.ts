@@ -18,6 +18,8 @@ interface Flag {
   readonly short?: string
   /** What stands behind it. */
   readonly value?: string
+  /** The only words that may stand behind it; if none of them does, the first is meant. */
+  readonly choices?: readonly [string, ...string[]]
   /** The commands that take it; `all` take those of everybody. */
   readonly of: readonly Command[] | 'all'
   readonly says: string
@@ -72,6 +74,13 @@ export const flags = {
     says: 'Only who shows it gets in; or MILLRACE_TOKEN',
   },
   mcp: { type: 'boolean', of: ['serve'], says: 'The agents as MCP tools too, at /mcp' },
+  voice: {
+    type: 'string',
+    value: '[flite|…]',
+    choices: ['flite', 'espeak', 'openai'],
+    of: ['serve'],
+    says: 'Speak, with flite unless told espeak or openai; and listen',
+  },
   hosts: { type: 'string', value: 'A,B', of: ['serve'], says: 'Names it goes by, beside its address' },
   origins: { type: 'string', value: 'A,B', of: ['serve'], says: 'Origins whose pages may use it' },
   data: {
@@ -94,4 +103,10 @@ export type Flags = {
 export function takes(command: Command, name: keyof FlagTable): boolean {
   const { of }: Flag = flags[name]
   return of === 'all' || of.includes(command)
+}
+
+/** What may stand behind a flag, if that is not anything. */
+export function choicesOf(name: string): readonly string[] | undefined {
+  const known: Readonly<Record<string, Flag>> = flags
+  return Object.hasOwn(known, name) ? known[name]?.choices : undefined
 }

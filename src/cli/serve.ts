@@ -9,6 +9,7 @@ import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
 import { servedAgents } from './served-agents.ts'
+import { servedVoice } from './served-voice.ts'
 
 const op = 'millrace'
 
@@ -19,6 +20,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const { host = '127.0.0.1' } = flags
   const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
   const agents = await servedAgents(file, flags, 'serve')
+  const voice = flags.voice === undefined ? undefined : await servedVoice(flags.voice, output)
   const store = openData(flags.data)
   const app = millrace({
     agents,
@@ -28,6 +30,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     hosts: listOf(flags.hosts),
     origins: listOf(flags.origins),
     mcp: flags.mcp,
+    voice,
   })
   try {
     const { url } = await listen(app, { port, host, token })
@@ -43,6 +46,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     return exitCodes.ok
   } finally {
     await app.close()
+    await voice?.close()
     await store.close()
   }
 }
