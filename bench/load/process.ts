@@ -28,7 +28,7 @@ export interface Part<Asked extends Answers> {
 /** So long one has to end by itself: it may have a profile to write. */
 const patienceMs = 20_000
 
-/** Starts a file of this folder. It ends with this process, whatever happens. */
+/** Starts a file, named from this folder. It ends with this process, whatever happens. */
 export function startPart<Asked extends Answers>(
   file: string,
   config: object,

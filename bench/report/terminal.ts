@@ -10,7 +10,7 @@ Smaller is better. × is the multiple of the reference; ranges are the least and
   return `\n${about}${tables.map(printedTable).join('')}${unmeasured}\n`
 }
 
-function printedTable({ title, head, rows, notes }: Table): string {
+export function printedTable({ title, head, rows, notes }: Table): string {
   const lines = [head, ...rows.map(({ cells }) => cells)]
   const widths = head.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)))
   const line = (cells: readonly string[], mark: string) =>

@@ -1,0 +1,119 @@
+import WebSocket from 'ws'
+import type { TurnRecord, VoiceCommand, VoiceEvent } from '../../src/protocol/voice.ts'
+import { readAudioFrame } from '../../src/protocol/voice.ts'
+import { audioCheck } from './audio-check.ts'
+import type { Player } from './player.ts'
+import { player } from './player.ts'
+import { now } from './said.ts'
+
+/** One that is spoken to: plays what comes as fast as it is spoken, and says how far it is. */
+export interface VoiceClient {
+  /** Resolves when the server has said that it will speak. */
+  readonly ready: Promise<void>
+  readonly heard: HeardVoice
+  /** Whether something is being played. */
+  readonly isPlaying: boolean
+}
+
+export interface HeardVoice {
+  /** When the first audio of each turn came. */
+  readonly firstAudio: readonly number[]
+  readonly records: readonly TurnRecord[]
+  /** For how long there was nothing to play in each turn, in milliseconds. */
+  readonly silence: readonly number[]
+  /** The most audio that was there and not played, in milliseconds. */
+  readonly aheadMs: number
+  readonly faults: readonly string[]
+}
+
+/** A turn on its way to the ear. */
+interface Playing {
+  readonly turn: number
+  readonly player: Player
+  /** How long it is, when that is known. */
+  end?: number
+  isDone: boolean
+}
+
+const sampleRate = 24_000
+/** So often a client says how far it is, and looks whether it is done. */
+const reportMs = 200
+const lookMs = 20
+
+export function voiceClient(url: string, thread: string): VoiceClient {
+  const check = audioCheck()
+  const faults: string[] = []
+  const firstAudio: number[] = []
+  const records: TurnRecord[] = []
+  const players: Player[] = []
+  let playing: Playing | undefined
+  let timer: NodeJS.Timeout | undefined
+  const begun = Promise.withResolvers<void>()
+
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/threads/${thread}/socket?after=0`)
+  const say = (command: VoiceCommand) => socket.send(JSON.stringify(command))
+
+  function takeAudio(bytes: Buffer) {
+    const frame = readAudioFrame(bytes)
+    if (typeof frame === 'string') return void faults.push(frame)
+    check.takeFrame(frame)
+    const one = playing?.turn === frame.turn ? playing : begin(frame.turn)
+    one.player.add(frame.pcm.length)
+  }
+
+  function takeEvent(event: VoiceEvent) {
+    check.takeEvent(event)
+    if (event.type === 'voice' && event.speak) begun.resolve()
+    else if (event.type === 'voice_record') records.push(event.record)
+    else if (event.type === 'voice_end' && playing?.turn === event.turn) playing.end = event.samples
+  }
+
+  /** Says how far it is until all of the turn is played. */
+  function begin(turn: number): Playing {
+    const one: Playing = { turn, player: player(sampleRate, now), isDone: false }
+    firstAudio.push(now())
+    players.push(one.player)
+    let reported = 0
+    clearInterval(timer)
+    timer = setInterval(() => {
+      const position = one.player.position()
+      one.isDone = position === one.end
+      if (!one.isDone && now() - reported < reportMs) return
+      reported = now()
+      say({ type: 'voice_played', turn, position })
+      if (one.isDone) clearInterval(timer)
+    }, lookMs)
+    playing = one
+    return one
+  }
+
+  function refused(why: string) {
+    faults.push(why)
+    begun.resolve()
+  }
+
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) return takeAudio(data)
+    const told: { readonly type?: string } = JSON.parse(String(data))
+    if (told.type === 'ready') say({ type: 'voice', speak: true, sampleRate })
+    else if (told.type === 'error') refused(String(data))
+    else if (told.type?.startsWith('voice')) takeEvent(told as VoiceEvent)
+  })
+  socket.on('error', (error) => faults.push(error.message))
+  socket.on('close', (code, reason) => {
+    clearInterval(timer)
+    refused(`closed with ${code} ${reason}`)
+  })
+  return {
+    ready: begun.promise,
+    get isPlaying() {
+      return playing !== undefined && !playing.isDone
+    },
+    get heard() {
+      const most = Math.max(0, ...players.map((player) => player.most))
+      const silence = players.map(({ silentMs }) => silentMs)
+      const aheadMs = (most / sampleRate) * 1000
+      return { firstAudio, records, silence, aheadMs, faults: [...faults, ...check.faults].slice(0, 3) }
+    },
+  }
+}
