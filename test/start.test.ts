@@ -26,6 +26,7 @@ describe.concurrent('npm start', () => {
     const desk = await openDesk()
     expect(desk.told()).toMatch(/^Millrace support desk: open http:\/\/127\.0\.0\.1:\d+\/\n/)
     expect((await fetch(desk.page)).headers.get('content-type')).toMatch('text/html')
+    expect(await (await fetch(`${desk.page}voice`)).json()).toEqual({ speak: true, listen: true })
     expect(desk.told()).toContain('Model: the provider simulator')
     expect(desk.told()).toContain('Agents: support, returns. Threads are kept in')
     expect(desk.commands).toHaveLength(3)

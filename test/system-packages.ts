@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { aptInstall, mayInstall } from './apt-get.ts'
 
-/** Programs that tools use where they are installed, and Debian's packages of them. */
+/** Programs that tools and voices use where they are installed, and Debian's packages of them. */
 const programs = new Map([
   ['bwrap', 'bubblewrap'],
+  ['espeak-ng', 'espeak-ng'],
   ['rg', 'ripgrep'],
 ])
 
@@ -12,7 +13,8 @@ const programs = new Map([
 export async function setup(): Promise<void> {
   const before = missing()
   if (before.length === 0 || process.platform !== 'linux') return
-  if (mayInstall) say(`tests of the shell and of searching: apt-get is asked for ${before.join(' and ')}`)
+  if (mayInstall)
+    say(`tests of the shell, of searching and of a voice: apt-get is asked for ${before.join(' and ')}`)
   await aptInstall(before)
   const still = missing()
   if (still.length === 0) return
