@@ -13,6 +13,9 @@ const table: OptionTable<SentenceOptions> = {
   maxChars: wholeNumber(20),
   code: oneOf('skip', 'mention', 'read'),
   tables: oneOf('skip', 'read'),
+  markdown: oneOf('skip', 'read'),
+  links: oneOf('skip', 'read'),
+  emoji: oneOf('skip', 'read'),
 }
 
 export type SentenceSettings = ReturnType<typeof readSentenceOptions>
@@ -21,7 +24,7 @@ export type SentenceSettings = ReturnType<typeof readSentenceOptions>
 export function readSentenceOptions(options: SentenceOptions) {
   checkOptions(options, table, { op, what: 'the option' })
   const { language, minChars = 0, firstMinChars = minChars, maxChars = 400 } = options
-  const { code = 'skip', tables = 'skip' } = options
+  const { code = 'skip', tables = 'skip', markdown = 'skip', links = 'skip', emoji = 'skip' } = options
   const least = Math.max(minChars, firstMinChars)
   if (least > maxChars) {
     const which = minChars > maxChars ? 'minChars' : 'firstMinChars'
@@ -30,5 +33,9 @@ export function readSentenceOptions(options: SentenceOptions) {
       `the option '${which}' must be at most maxChars, which is ${maxChars}, not ${least}`,
     )
   }
-  return { language: language?.toLowerCase().split('-')[0], minChars, firstMinChars, maxChars, code, tables }
+  return {
+    language: language?.toLowerCase().split('-')[0],
+    ...{ minChars, firstMinChars, maxChars },
+    ...{ code, tables, markdown, links, emoji },
+  }
 }

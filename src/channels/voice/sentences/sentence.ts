@@ -23,6 +23,11 @@ export interface SentenceOptions {
   readonly code?: 'skip' | 'mention' | 'read' | undefined
   /** The same for tables: `read` reads row after row, `skip` nothing; `skip` if absent. */
   readonly tables?: 'skip' | 'read' | undefined
+  /** The same for the marks of Markdown and HTML: `read` reads them as they are written. */
+  readonly markdown?: 'skip' | 'read' | undefined
+  /** `skip` reads the text of links and the host of bare addresses, `read` all of the address too; `skip` if absent. */
+  readonly links?: 'skip' | 'read' | undefined
+  readonly emoji?: 'skip' | 'read' | undefined
 }
 
 /** Takes text in any pieces, and gives sentences as early as they are certain: the same ones for every cut. */

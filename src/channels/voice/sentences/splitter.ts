@@ -24,7 +24,7 @@ export function sentences(options: SentenceOptions = {}): SentenceSplitter {
     const start = begun
     const source = text.take(cut.end)
     begun = cut.end
-    return join.take({ source, start, ...spoken(source, cut) })
+    return join.take({ source, start, ...spoken(source, cut, settings) })
   }
 
   function* read(): Generator<Sentence> {

@@ -1,4 +1,5 @@
 import type { Cut } from '../cut.ts'
+import type { SentenceSettings } from '../sentence-options.ts'
 import { readAloud } from './inline.ts'
 import type { Spoken } from './words.ts'
 import { words } from './words.ts'
@@ -19,19 +20,23 @@ const mentions: Readonly<Record<string, string>> = {
 const delimiters = /^[\s|:+-]*$/
 
 /** What is read aloud of a sentence, and where each character of that comes from. */
-export function spoken(source: string, { form, ownLine, language = 'en' }: Cut): Spoken {
+export function spoken(
+  source: string,
+  { form, ownLine, language = 'en' }: Cut,
+  settings: SentenceSettings,
+): Spoken {
   const end = source.length
   if (form === 'silent' || (form === 'row' && delimiters.test(source))) return { speech: '', origins: [end] }
   if (form === 'mention') {
     const speech = mentions[language] ?? mentions.en ?? ''
     return { speech, origins: [...Array<number>(speech.length).fill(0), end] }
   }
-  const written = words()
+  const written = words(settings)
   if (form === 'line') {
     for (let at = 0; at < end; at++) {
       if (/\s/.test(source.charAt(at))) written.gap(at)
       else written.write(source.charAt(at), at)
     }
-  } else readAloud(source, written, { ownLine, cells: form === 'row' })
+  } else readAloud(source, written, { ...settings, ownLine, cells: form === 'row' })
   return written.finish(end)
 }

@@ -35,16 +35,25 @@ export interface InlineOptions {
   readonly ownLine: boolean
   /** A bar stands between the cells of a table. */
   readonly cells: boolean
+  readonly markdown: 'skip' | 'read'
+  readonly links: 'skip' | 'read'
+  readonly emoji: 'skip' | 'read'
 }
 
 /**
  * Writes down what is read aloud of a text. Marks vanish one by one, without looking for their other half: that may be in
  * another sentence, which has been spoken or is still to come.
  */
-export function readAloud(text: string, words: Words, { ownLine, cells }: InlineOptions): void {
+export function readAloud(text: string, words: Words, options: InlineOptions): void {
+  const { ownLine, cells } = options
+  const readsMarks = options.markdown === 'read'
   /** Where the text of a link ends, and its target with it. */
   const ends = new Map<number, number>()
-  let at = ownLine ? skipLineMarks(text, 0) : 0
+  let at = ownLine ? behindLineMarks(0) : 0
+
+  function behindLineMarks(begin: number): number {
+    return readsMarks ? begin : skipLineMarks(text, begin)
+  }
 
   /** Takes a match, and gives the place behind it. */
   const behind = (match: RegExpExecArray | null) => (match ? at + match[0].length : 0)
@@ -52,10 +61,11 @@ export function readAloud(text: string, words: Words, { ownLine, cells }: Inline
   function step(char: string): number {
     if (space.test(char)) {
       words.gap(at)
-      return char === '\n' ? skipLineMarks(text, at + 1) : at + 1
+      return char === '\n' ? behindLineMarks(at + 1) : at + 1
     }
     const jump = ends.get(at)
-    if (jump) return jump
+    if (jump) return aimed(jump)
+    if (readsMarks && !(char === '|' && cells)) return located() || pictured()
     switch (char) {
       case '\\':
         return escaped()
@@ -84,6 +94,16 @@ export function readAloud(text: string, words: Words, { ownLine, cells }: Inline
       default:
         return located() || pictured()
     }
+  }
+
+  /** Behind the target of a link. */
+  function aimed(end: number): number {
+    const [, before = '', address] = /^(\]\(\s*)([^\s()]+)/.exec(text.slice(at, end)) ?? []
+    if (options.links === 'read' && address !== undefined) {
+      words.gap(at)
+      words.write(address, at + before.length)
+    }
+    return end
   }
 
   function escaped(): number {
@@ -173,6 +193,7 @@ export function readAloud(text: string, words: Words, { ownLine, cells }: Inline
 
   /** Says the host of the address there. Gives where it ends; 0 if it is none. */
   function hostOf(from: number, to: number): number {
+    if (options.links === 'read') return 0
     const match = /^(?:https?:\/\/(?:[^/?#\s]*@)?)?(?:www\.)?(?=[^/?#:\s])/i.exec(text.slice(from, to))
     if (!match?.[0]) return 0
     const start = from + match[0].length
@@ -183,8 +204,10 @@ export function readAloud(text: string, words: Words, { ownLine, cells }: Inline
 
   function pictured(): number {
     const found = behind(matchAt(emoji, text, at))
-    if (found) words.omit(at)
-    return found || behind(matchAt(unheard, text, at))
+    if (!found) return behind(matchAt(unheard, text, at))
+    if (options.emoji === 'read') words.write(text.slice(at, found), at)
+    else words.omit(at)
+    return found
   }
 
   while (at < text.length) {

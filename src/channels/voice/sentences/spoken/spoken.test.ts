@@ -13,6 +13,33 @@ const said = (text: string, options: SentenceOptions = {}) =>
     .map(({ speech }) => speech)
     .filter(Boolean)
 
+test.each([
+  [{ emoji: 'read' }, 'Great 🎉! 👩‍👩‍👧', ['Great 🎉!', '👩‍👩‍👧']],
+  [
+    { links: 'read' },
+    'See [the docs](https://a.org/x) or <https://b.org/y>. Go to www.c.org/z?q=1.',
+    ['See the docs https://a.org/x or https://b.org/y.', 'Go to www.c.org/z?q=1.'],
+  ],
+  [
+    { markdown: 'read' },
+    '# One\n\n- *two* `three` & <b>four</b> &amp; 🎉 https://a.org/x.',
+    ['# One', '- *two* `three` & <b>four</b> &amp; a.org.'],
+  ],
+  [
+    { markdown: 'read', links: 'read' },
+    'See **[this](https://a.org/x)**.',
+    ['See **[this](https://a.org/x)**.'],
+  ],
+] as const)('what is left out otherwise is read where that is wanted: %j', (options, text, wanted) => {
+  expect(said(text, options)).toEqual(wanted)
+  for (const { source, speech, origins } of split(text, options)) {
+    expect(origins).toHaveLength(speech.length + 1)
+    for (const [at, char] of [...speech].entries())
+      if (/[a-z]/i.test(char) && speech.length === [...speech].length)
+        expect(source[origins[at] ?? -1]).toBe(char)
+  }
+})
+
 describe('what is read aloud', () => {
   test.each([
     [

@@ -17,9 +17,10 @@ export interface Spoken {
 }
 
 const speakable = /[\p{L}\p{N}]/u
+const pictograph = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u
 const close = /^[.,!?;:…。！？)]/
 
-export function words(): Words {
+export function words({ emoji }: { readonly emoji: 'skip' | 'read' }): Words {
   let speech = ''
   const origins: number[] = []
   let between = ''
@@ -50,7 +51,8 @@ export function words(): Words {
       if (!between.startsWith(',')) [between, betweenAt] = [', ', origin]
     },
     finish(end) {
-      if (!speakable.test(speech)) return { speech: '', origins: [end] }
+      const isHeard = speakable.test(speech) || (emoji === 'read' && pictograph.test(speech))
+      if (!isHeard) return { speech: '', origins: [end] }
       return { speech, origins: [...origins, end] }
     },
   }
