@@ -91,7 +91,7 @@ describe('flite', () => {
   })
 
   test.each([
-    ['an option', '-o /tmp/x'],
+    ['an option', '-o sound.wav'],
     ['help', '--help'],
     ['a list of voices', '-lv'],
     ['quotes', `"'"'"hello"'`],
