@@ -30,6 +30,7 @@ const furtherDoors = [
   'src/channels/websocket.ts',
   'src/channels/voice.ts',
   'src/server/mcp.ts',
+  'src/telemetry/otel.ts',
 ]
 
 const notForFrontDoors = ['testing', 'cli']

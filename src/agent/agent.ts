@@ -1,6 +1,7 @@
-import type { ApprovalEvent, Model, RunEvent } from '../protocol/index.ts'
+import type { ApprovalEvent, Model, RunEvent, Telemetry } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
+import { isElsewhere } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
@@ -76,11 +77,12 @@ export function agent<
     op: string,
     run: RunOptions<Context>,
     startFrom: (options: LoopOptions<Context>) => LoopStart,
-    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe' | 'above'> = {
-      planOnly: false,
-    },
+    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe' | 'above' | 'causes'> & {
+      readonly telemetry?: Telemetry | undefined
+    } = { planOnly: false },
   ) {
-    const merged = { ...mergeRunOptions(settings(op), run, op), ...more }
+    const own = mergeRunOptions(settings(op), run, op)
+    const merged = { ...own, ...more, telemetry: more.telemetry ?? own.telemetry }
     const runId = `run_${crypto.randomUUID()}`
     const loop = startLoop(runId, startFrom(merged), merged)
     if (run.signal) cancelWith(run.signal, loop)
@@ -148,11 +150,9 @@ export function agent<
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, commit, observe } = context
-        return open(
-          begin(op, run, startFrom, { planOnly: false, relay, commit, observe, above: context }),
-          run,
-        )
+        const { relay, commit, observe, telemetry } = context
+        const more = { planOnly: false, relay, commit, observe, telemetry: telemetry?.(), above: context }
+        return open(begin(op, run, startFrom, more), run)
       }
       return agentTool<Context>(
         {
@@ -174,8 +174,8 @@ export function agent<
         await checkChangedInput(event, state, tools, op)
         return event
       },
-      start(from, { context, ...more }) {
-        const run = { context: context as Context }
+      start(from, { context, conversation, ...more }) {
+        const run = { context: context as Context, conversation }
         return begin('thread.run', run, () => from, { planOnly: false, ...more }).loop
       },
     } satisfies ThreadDoor,
@@ -186,6 +186,7 @@ export function agent<
 function cancelWith(signal: AbortSignal, loop: Loop) {
   const cancel = () => {
     const { reason } = signal
+    if (isElsewhere(reason)) return loop.abandon()
     // What `abort()` gives if nothing else is said.
     const unsaid = reason instanceof Error && reason.name === 'AbortError'
     loop.cancel(unsaid ? 'cancelled by the caller' : messageOf(reason))

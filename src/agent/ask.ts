@@ -1,7 +1,9 @@
 import type {
+  CallObserver,
   Clock,
   DoneEvent,
   Model,
+  ModelCall,
   ModelRequest,
   ModelSettings,
   OptionTable,
@@ -38,6 +40,8 @@ export interface AskOptions {
   readonly retry: RetryOptions
   readonly firstEventMs: number
   readonly idleMs: number
+  /** Told of each call before it is made. Must not throw. */
+  readonly observeAside: (call: Pick<ModelCall, 'attempt' | 'model' | 'request'>) => CallObserver | undefined
 }
 
 export interface Asking {
@@ -74,9 +78,9 @@ export function asking(options: AskOptions, signal: AbortSignal): Asking {
       settings: headers ? { headers } : {},
     }
     const chosen = retries(modelList([model], { op: 'ask', requireStreaming: false }), retry)
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
-      const { text, done, error } = await listen(chosen.model, request)
+      const { text, done, error } = await listen({ model: chosen.model, request, attempt })
       if (done?.usage) usage = addUsage(usage ?? noUsage, checkUsage(done.usage))
       if (done) return readText(text, done, chosen.model)
       signal.throwIfAborted()
@@ -86,18 +90,19 @@ export function asking(options: AskOptions, signal: AbortSignal): Asking {
     }
   }
 
-  async function listen(model: Model, request: ModelRequest) {
+  async function listen(call: Pick<ModelCall, 'attempt' | 'model' | 'request'>) {
     const { firstEventMs, idleMs } = options
     let text = ''
     const generation = generate({
-      model,
-      request,
+      model: call.model,
+      request: call.request,
       clock,
       firstEventMs,
       idleMs,
       onEvent(event) {
         if (event.type === 'text') text += event.text
       },
+      observer: options.observeAside(call),
     })
     const stop = () =>
       generation.stop(toMillraceError(signal.reason, { op: 'ask', code: 'stream_interrupted' }))

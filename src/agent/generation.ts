@@ -1,5 +1,13 @@
-import type { CallObserver, Clock, DoneEvent, Model, ModelEvent, ModelRequest } from '../protocol/index.ts'
-import { MillraceError, toMillraceError } from '../protocol/index.ts'
+import type {
+  CallEnd,
+  CallObserver,
+  Clock,
+  DoneEvent,
+  Model,
+  ModelEvent,
+  ModelRequest,
+} from '../protocol/index.ts'
+import { MillraceError, mergeSettings, toMillraceError } from '../protocol/index.ts'
 
 export interface GenerationOptions {
   readonly model: Model
@@ -20,13 +28,9 @@ export interface Elapsed {
   readonly ms: number
 }
 
-type GenerationEnd =
-  | { readonly done: DoneEvent; readonly error?: undefined }
-  | { readonly done?: undefined; readonly error: MillraceError }
-
 export interface Generation {
   /** Never rejects. Settles as soon as the model is done, fails, falls silent or is stopped. */
-  readonly end: Promise<GenerationEnd>
+  readonly end: Promise<CallEnd>
   elapsed(): Elapsed
   /** Aborts the request and settles `end` at once; the model is not listened to any more, whatever it does. */
   stop(error: MillraceError): void
@@ -51,16 +55,16 @@ export function generate({
   let latestAt = startedAt
   let over = false
   let cancelTimer = () => {}
-  const end = Promise.withResolvers<GenerationEnd>()
+  const end = Promise.withResolvers<CallEnd>()
 
-  function finish(outcome: GenerationEnd) {
+  function finish(outcome: CallEnd) {
     if (over) return
     over = true
     latestAt = clock.now()
     cancelTimer()
     end.resolve(outcome)
     if (outcome.error) controller.abort(outcome.error)
-    observer?.end(outcome.error)
+    observer?.end(outcome)
   }
 
   // One timer that looks at the time of the latest event when it fires: setting one anew for each event would cost more
@@ -79,7 +83,9 @@ export function generate({
 
   async function listen() {
     const { signal } = controller
-    const stream = model.stream(request, observer ? { signal, wire: observer.wire } : { signal })
+    const { wire, headers } = observer ?? {}
+    const asked = headers ? withHeaders(request, headers) : request
+    const stream = model.stream(asked, wire ? { signal, wire } : { signal })
     if (typeof stream?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,
@@ -103,6 +109,7 @@ export function generate({
         return finish({ error: failure('stream_error', message) })
       }
       latestAt = clock.now()
+      observer?.received?.()
       if (firstAt === undefined) {
         firstAt = latestAt
         cancelTimer()
@@ -127,10 +134,15 @@ export function generate({
     else onEvent(event)
   }
 
+  function begin() {
+    listen().catch((thrown: unknown) => {
+      finish({ error: toMillraceError(thrown, { op: 'model.stream', code: 'llm_error' }) })
+    })
+  }
+
   watch(firstEventMs)
-  listen().catch((thrown: unknown) => {
-    finish({ error: toMillraceError(thrown, { op: 'model.stream', code: 'llm_error' }) })
-  })
+  if (observer?.within) observer.within(begin)
+  else begin()
   return {
     end: end.promise,
     elapsed: () => ({
@@ -139,6 +151,14 @@ export function generate({
     }),
     stop: (error) => finish({ error }),
   }
+}
+
+/** Those of the caller count more, in upper or lower case. */
+function withHeaders(request: ModelRequest, headers: Readonly<Record<string, string>>): ModelRequest {
+  const { settings } = request
+  const own = new Set(Object.keys(settings.headers ?? {}).map((name) => name.toLowerCase()))
+  const more = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()))
+  return { ...request, settings: mergeSettings({ headers: Object.fromEntries(more) }, settings) }
 }
 
 function failure(code: 'timeout' | 'stream_error', message: string): MillraceError {

@@ -17,20 +17,31 @@ export interface ThreadStart {
   readonly losses: number
 }
 
+/** Whether it goes on with a run, or begins a new one. */
+export function goesOn(start: LoopStart): boolean {
+  return 'log' in start || ('heard' in start && start.heard.length === 0)
+}
+
 /** The first event of a run. `before` is the run that it goes on from, if it does. */
 export function runStart(
   runId: string,
   start: LoopStart,
-  { agent, before }: { agent: string; before: string },
+  { agent, before, trace }: { agent: string; before: string; trace: string | undefined },
 ): RunStartEvent {
-  const first = { type: 'run-start', version: PROTOCOL_VERSION, runId, agent } as const
+  const first = {
+    type: 'run-start',
+    version: PROTOCOL_VERSION,
+    runId,
+    agent,
+    ...(trace !== undefined && { trace }),
+  } as const
   if ('log' in start) return { ...first, input: [], resumes: before }
   if ('input' in start)
     return { ...first, input: start.input, ...(start.repairs.length > 0 && { repairs: start.repairs }) }
   return {
     ...first,
     input: [],
-    ...(start.heard.length > 0 ? { heard: start.heard } : { resumes: before }),
+    ...(goesOn(start) ? { resumes: before } : { heard: start.heard }),
     ...(start.losses > 0 && { losses: start.losses }),
   }
 }

@@ -20,10 +20,10 @@ import type { EventLog } from './event-log.ts'
 import { eventLog } from './event-log.ts'
 import { interrupted } from './interrupted.ts'
 import type { LoopStart } from './loop-start.ts'
-import { runStart } from './loop-start.ts'
+import { goesOn, runStart } from './loop-start.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
-import { takeUp, unknownFate, untakenCalls } from './take-up.ts'
+import { takeUp, unansweredCalls, unknownFate, untakenCalls } from './take-up.ts'
 import { teller } from './teller.ts'
 
 export interface Loop {
@@ -83,14 +83,26 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (over) return
     log.push(event)
     options.relay?.(event)
+    watching?.event(event)
   }
 
-  emit(runStart(runId, start, { agent: options.agent, before: state.runId }))
+  const { agent, conversation, causes = [] } = options
+  const { runId: before, trace } = state
+  const watching = options.telemetry?.begin({
+    runId,
+    agent,
+    conversation,
+    inThread: 'told' in start,
+    causes,
+    ...(goesOn(start) && { resumes: { runId: before, trace, calls: unansweredCalls(state) } }),
+  })
+  emit(runStart(runId, start, { agent, before, trace: watching?.trace }))
 
   const runtime = toolRuntime({
     emit,
     commit: options.commit,
     observe: options.observe,
+    watching,
     clock,
     runId,
     originId: state.originId,
@@ -111,7 +123,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     },
   })
 
-  const rounds = teller({ runId, state, emit, settle: log.settle, runtime, options })
+  const rounds = teller({ runId, state, emit, settle: log.settle, runtime, watching, options })
 
   /** Ends the run here and now, whatever is still going on: the only place where that happens. */
   function end(outcome: Outcome, error?: MillraceError) {
@@ -205,6 +217,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
           rounds.interrupt()
           break
         case 'execute':
+          // Of a run that goes on with another, nobody has said so yet.
+          runtime.modelDone()
           await takeUpCalls()
           await Promise.race([runtime.settled(), decided.promise])
           break
@@ -219,7 +233,13 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     end('failed', toMillraceError(thrown, { op: 'agent.run', code: 'llm_error' }))
   }
 
-  drive().catch(failed)
+  /** As a part of the run, whoever is calling: the caller's hooks may be asked. */
+  function within(work: () => void) {
+    if (watching) watching.within(undefined, work)
+    else work()
+  }
+
+  within(() => void drive().catch(failed))
 
   return {
     log,
@@ -242,7 +262,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       if (stopped) return
       if (decision.remember) answerGranted()
       // The model may still be talking, and other calls running.
-      takeUpCalls().catch(failed)
+      within(() => void takeUpCalls().catch(failed))
       decided.resolve()
       decided = Promise.withResolvers()
     },
@@ -259,7 +279,8 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       cancelDeadline()
       const error = interrupted('the run goes on elsewhere')
       rounds.stop(error)
-      runtime.cancel(error.message)
+      runtime.cancel(error.message, { goesOn: true })
+      watching?.abandoned()
       log.close()
       ended.resolve({ error })
     },

@@ -25,6 +25,8 @@ async function runObserved(options: AgentOptions, observe: ObserveCall) {
       relay: (event) => void events.push(event.type),
       commit: async () => {},
       observe,
+      conversation: 'thread_1',
+      causes: [],
     },
   )
   await loop.ended
@@ -38,7 +40,7 @@ function observer() {
     seen.push(one)
     return {
       wire: { sent() {}, answered() {}, received() {} },
-      end: (error) => void Object.assign(one, { ended: true, error }),
+      end: ({ error }) => void Object.assign(one, { ended: true, error }),
     }
   }
   return { seen, observe }

@@ -5,6 +5,7 @@ import type {
   ObserveCall,
   OptionTable,
   RunEvent,
+  Telemetry,
   ToolChoice,
 } from '../protocol/index.ts'
 import {
@@ -38,6 +39,7 @@ import type {
   ToolContext,
 } from '../tools/index.ts'
 import { compileSchema, toolsIn } from '../tools/index.ts'
+import { onlookers, telemetryProblem } from './onlookers.ts'
 import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions } from './retry.ts'
@@ -86,6 +88,11 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
   readonly afterCall?: AfterCall<Context> | undefined
+  /**
+   * Looks on at its runs: `otel()` of `millrace/otel`, `logs()`, or several. Those of a thread are the app's to look at, and those
+   * that a tool starts its run's, if there is anybody.
+   */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   /** For tests that own the time. */
   readonly clock?: Clock | undefined
 }
@@ -99,6 +106,8 @@ export interface RunOptions<Context = unknown> {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly runMs?: number | undefined
+  /** What you call the conversation that it belongs to, for whoever looks on. */
+  readonly conversation?: string | undefined
 }
 
 /** Everything one run needs, checked and with defaults filled in. */
@@ -139,6 +148,10 @@ export interface LoopOptions<Context> {
   readonly commit?: (() => Promise<void>) | undefined
   /** Told of each model call, and of what goes over the wire. */
   readonly observe?: ObserveCall | undefined
+  readonly telemetry: Telemetry | undefined
+  readonly conversation: string | undefined
+  /** The trace contexts of those whose words it answers. */
+  readonly causes?: readonly string[] | undefined
   /** The run that has started this one as a tool of its own. */
   readonly above?: Pick<ToolContext, 'guard' | 'granted' | 'runSignal'> | undefined
 }
@@ -187,6 +200,7 @@ const agentTable: OptionTable<AgentOptions> = {
   prepareRound: aFunction,
   beforeCall: aFunction,
   afterCall: aFunction,
+  telemetry: telemetryProblem,
   clock: (value) =>
     !(isObject(value) && [value.now, value.after, value.turn].every((part) => typeof part === 'function')) &&
     'must be a Clock, with now, after and turn',
@@ -199,6 +213,7 @@ const runTable: OptionTable<RunOptions> = {
   settings: agentTable.settings,
   toolChoice: agentTable.toolChoice,
   runMs: agentTable.runMs,
+  conversation: someText,
 }
 
 const notNegative = (value: unknown) =>
@@ -214,7 +229,7 @@ const retryTable: OptionTable<RetryOptions> = {
 export function checkAgentOptions<Context>(
   options: AgentOptions<Context>,
   op: string,
-): Omit<LoopOptions<Context>, 'context' | 'planOnly'> {
+): Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'> {
   if (!isObject(options as unknown))
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
   checkOptions({ ...options, model: options.model ?? null }, agentTable, { op, what: 'the agent option' })
@@ -258,13 +273,14 @@ export function checkAgentOptions<Context>(
     prepareRound: options.prepareRound,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,
+    telemetry: onlookers(options.telemetry),
     clock: options.clock ?? systemClock,
   }
 }
 
 /** Lays what is different for one run over the agent's options. */
 export function mergeRunOptions<Context>(
-  agent: Omit<LoopOptions<Context>, 'context' | 'planOnly'>,
+  agent: Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'>,
   run: RunOptions<Context>,
   op: string,
 ): Omit<LoopOptions<Context>, 'planOnly'> {
@@ -279,6 +295,7 @@ export function mergeRunOptions<Context>(
     toolChoice: run.toolChoice ?? agent.toolChoice,
     maxRounds: run.maxRounds ?? agent.maxRounds,
     runMs: run.runMs ?? agent.runMs,
+    conversation: run.conversation,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApprovalEvent, CallState, RunState } from '../protocol/index.ts'
+import type { ApprovalEvent, CallState, RunState, ToolCallEvent } from '../protocol/index.ts'
 import type { CallOrder, Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { LoopOptions } from './options.ts'
@@ -6,6 +6,10 @@ import type { LoopOptions } from './options.ts'
 /** What the model reads of a call that was running when its process died. */
 export const unknownFate =
   'This call was interrupted while it ran: whether it took effect is unknown, and it is not run again.'
+
+export function unansweredCalls(state: RunState): ToolCallEvent[] {
+  return [...state.calls.values()].flatMap(({ call, result }) => (result ? [] : [call]))
+}
 
 /** The calls that nobody is dealing with yet: those of a log that was taken over, or newly decided. */
 export function untakenCalls(state: RunState, runtime: ToolRuntime): CallState[] {

@@ -1,11 +1,20 @@
-import type { Message, MillraceError, Model, RunEvent, RunState } from '../protocol/index.ts'
+import type {
+  CallObserver,
+  Message,
+  MillraceError,
+  Model,
+  ModelCall,
+  RunEvent,
+  RunState,
+  RunTelemetry,
+} from '../protocol/index.ts'
 import { messagesOf, nextAction } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
 import { interrupted } from './interrupted.ts'
-import { observed } from './observe.ts'
+import { observed } from './onlookers.ts'
 import { modelList } from './option-checks.ts'
 import type { LoopOptions } from './options.ts'
 import type { RoundPlan } from './request.ts'
@@ -38,6 +47,7 @@ export interface TellerOptions<Context> {
   /** Brings the state up to date with what was emitted. */
   readonly settle: () => void
   readonly runtime: ToolRuntime
+  readonly watching: RunTelemetry | undefined
   readonly options: LoopOptions<Context>
 }
 
@@ -51,7 +61,7 @@ interface Sending<Context> {
 const maxShortenings = 2
 
 export function teller<Context>(given: TellerOptions<Context>): Teller {
-  const { runId, state, emit, settle, runtime, options } = given
+  const { runId, state, emit, settle, runtime, watching, options } = given
   const { clock, models, requireStreaming } = options
   const modelRetries = retries(models, options.retry)
   let stopped = false
@@ -73,6 +83,10 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       { round, messages, model, system, tools: options.tools(), settings, toolChoice, context },
       prepareRound,
     )
+  }
+
+  function observerOf(call: ModelCall): CallObserver | undefined {
+    return options.observe ? observed([options.observe, watching?.call], call) : watching?.call(call)
   }
 
   function take(plan: RoundPlan<Context>): Sending<Context> {
@@ -203,7 +217,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       firstEventMs: options.firstEventMs,
       idleMs: options.idleMs,
       onEvent: round.hear,
-      observer: observed(options.observe, { runId, round: plan.round, attempt, model, request }),
+      observer: observerOf({ runId, round: plan.round, attempt, model, request }),
     })
     // The model itself may have ended the run, before there was anything to stop.
     if (stopped) generation.stop(interrupted('the run is over'))
@@ -245,6 +259,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       reason,
       model,
       signal,
+      observeAside: (call) => watching?.call({ ...call, runId, round: state.round, aside: true }),
     })
     shortening = undefined
     if (shortened.summary) emit(shortened.summary)

@@ -4,6 +4,7 @@ import type {
   ObserveCall,
   RunEvent,
   RunState,
+  Telemetry,
   UserMessage,
 } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
@@ -24,6 +25,7 @@ export interface ThreadDoor {
   readDecision(decision: Decision, state: RunState, op: string): Promise<ApprovalEvent>
   /**
    * `relay` is told of each event as it happens, `observe` of each model call; no tool starts before `commit` has resolved.
+   * `telemetry` looks on in place of the agent's own; `causes` are the trace contexts of those whose words it answers.
    */
   start(
     from: ThreadStart,
@@ -32,6 +34,9 @@ export interface ThreadDoor {
       readonly relay: (event: RunEvent) => void
       readonly commit: () => Promise<void>
       readonly observe?: ObserveCall | undefined
+      readonly telemetry?: Telemetry | undefined
+      readonly conversation: string
+      readonly causes: readonly string[]
     },
   ): Loop
 }

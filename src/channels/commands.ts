@@ -10,6 +10,8 @@ export interface SendCommand {
   readonly message: string | InputUserMessage
   readonly mode?: InputMode
   readonly key?: string
+  /** The trace context of whoever speaks, a W3C `traceparent`: of what carries the command, no part of it. */
+  readonly trace?: string | undefined
 }
 
 export interface StopCommand {
@@ -83,8 +85,8 @@ export const approveFields: Fields = { callId: required(textField({ most: 1000 }
 
 // Each resolves with the number of what was written, when it is durable.
 
-export function send(thread: Thread, { message, mode, key }: SendCommand): Promise<number> {
-  return thread.send(message, { mode, key })
+export function send(thread: Thread, { message, mode, key, trace }: SendCommand): Promise<number> {
+  return thread.send(message, { mode, key, trace })
 }
 
 export function stop(thread: Thread, { reason }: StopCommand): Promise<number> {

@@ -14,6 +14,9 @@ export function changeableModel(first: Model): ChangeableModel {
     get provider() {
       return current.provider
     },
+    get address() {
+      return current.address
+    },
     get capabilities() {
       return current.capabilities
     },

@@ -102,6 +102,8 @@ export interface RunStartEvent {
   readonly heard?: readonly number[]
   /** How many processes have been lost while they worked on what this goes on with. */
   readonly losses?: number
+  /** Where it is traced: its trace context, a W3C `traceparent`. */
+  readonly trace?: string
 }
 
 /** One generation begins. Rounds count from 1. */
@@ -260,6 +262,8 @@ export interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  /** Where runs are traced: the trace context of whoever spoke, a W3C `traceparent`. */
+  readonly trace?: string
 }
 
 export type InputMode = 'queue' | 'steer' | 'interrupt'

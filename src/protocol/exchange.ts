@@ -1,4 +1,5 @@
 import type { ErrorJson, MillraceError } from './errors.ts'
+import type { DoneEvent } from './events.ts'
 import type { Model, ModelRequest, WireListener } from './model.ts'
 
 /** One request to a provider and its answer, as they went over the wire, without secrets. */
@@ -52,13 +53,27 @@ export interface ExchangesOptions {
 export interface ModelCall extends Pick<Exchange, 'runId' | 'round' | 'attempt'> {
   readonly model: Model
   readonly request: ModelRequest
+  /** No round of the run, but a question asked beside it, such as for a summary. `attempt` then counts those of the question. */
+  readonly aside?: boolean
 }
 
 /** Told of each model call of a run before it is made. What it throws is nobody's business but its own. */
 export type ObserveCall = (call: ModelCall) => CallObserver
 
+/** How a model call came out. */
+export type CallEnd =
+  | { readonly done: DoneEvent; readonly error?: undefined }
+  | { readonly done?: undefined; readonly error: MillraceError }
+
 export interface CallObserver {
-  readonly wire: WireListener
+  /** There if it wants to know what goes over the wire, which costs a little. */
+  readonly wire?: WireListener | undefined
+  /** Sent along with the request, where the caller has set none of the same name. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Makes the call: what is measured inside becomes a part of it. Calls `work` once, at once, and gives what it gives. */
+  within?<Value>(work: () => Value): Value
+  /** Something has come from the model: one read of a socket, however many events were in it. */
+  received?(): void
   /** The call is over; the wire may have a last word after that. */
-  end(error?: MillraceError): void
+  end(end: CallEnd): void
 }

@@ -50,6 +50,7 @@ export type {
   ToolStartEvent,
 } from './events.ts'
 export type {
+  CallEnd,
   CallObserver,
   Exchange,
   ExchangesOptions,
@@ -117,6 +118,16 @@ export {
 } from './run-state.ts'
 export type { ScriptRound, ScriptStep } from './script.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export type {
+  AppGauges,
+  AppTelemetry,
+  Flush,
+  ResumedRun,
+  RunBeginning,
+  RunTelemetry,
+  Telemetry,
+} from './telemetry.ts'
+export { isTraceContext } from './telemetry.ts'
 export type { ExportedThread, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
 export type { Answer, FollowOptions, Heard, SendOptions } from './thread-options.ts'

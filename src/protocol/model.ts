@@ -92,6 +92,8 @@ export interface Model {
   /** The model's name as people know it. */
   readonly id: string
   readonly provider: string
+  /** Where it is asked, for whoever looks on: `https://api.example.org`. */
+  readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
   /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
   readonly models?: readonly Model[]

@@ -52,6 +52,8 @@ export interface HeardInput {
  */
 export interface RunState {
   runId: string
+  /** Its trace context, if it is traced. */
+  trace: string | undefined
   /** The first run of a chain of resumed ones. */
   originId: string
   /** The conversation up to the current round. */
@@ -97,6 +99,7 @@ export interface RunState {
 export function emptyState(): RunState {
   return {
     runId: '',
+    trace: undefined,
     originId: '',
     history: [],
     forgotten: [],
@@ -133,6 +136,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
   switch (event.type) {
     case 'run-start': {
       state.runId = event.runId
+      state.trace = event.trace
       state.outcome = undefined
       if (!event.resumes) state.originId = event.runId
       for (const message of event.input) remember(state, message)

@@ -13,6 +13,8 @@ export interface WaitingInput {
   readonly mode: InputMode
   /** Said before a stop: nothing is begun for it, but the next run hears it. */
   held: boolean
+  /** The trace context of whoever said it. */
+  readonly trace?: string | undefined
 }
 
 /** A thread as a fold of its log. */
@@ -53,7 +55,13 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
   switch (event.type) {
     case 'input':
       if (event.mode === 'correct') break
-      state.waiting.push({ seq, message: event.message, mode: event.mode, held: false })
+      state.waiting.push({
+        seq,
+        message: event.message,
+        mode: event.mode,
+        held: false,
+        ...(event.trace !== undefined && { trace: event.trace }),
+      })
       return
     case 'stop':
       state.stop = { seq, reason: event.reason }

@@ -161,7 +161,7 @@ describe('the origin', () => {
     expect(told.status).toBe(204)
     expect(told.headers.get('access-control-allow-origin')).toBe('https://app.example.org')
     expect(told.headers.get('access-control-allow-methods')).toContain('POST')
-    for (const name of ['authorization', 'content-type', 'idempotency-key', 'last-event-id'])
+    for (const name of ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'traceparent'])
       expect(told.headers.get('access-control-allow-headers')).toContain(name)
     const refused = await preflight('https://evil.example')
     expect(refused.status).toBe(403)

@@ -56,6 +56,8 @@ export const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST, DELETE',
   'access-control-allow-headers': [
     'authorization, content-type, idempotency-key, last-event-id',
+    // Those of pages that are traced themselves.
+    'traceparent, tracestate',
     // Of the two kinds of MCP clients, those with sessions and those without.
     'mcp-protocol-version, mcp-session-id, mcp-method, mcp-name',
   ].join(', '),

@@ -25,6 +25,7 @@ const appTable: Record<keyof AppOptions, typeof anything> = {
   flushMs: anything,
   maxLosses: anything,
   maxRuns: anything,
+  telemetry: anything,
   onError: anything,
 }
 

@@ -1,4 +1,4 @@
-import type { Fields } from '../channels/index.ts'
+import type { Field, Fields } from '../channels/index.ts'
 import {
   answerFields,
   approve,
@@ -14,7 +14,7 @@ import {
   stopFields,
   textField,
 } from '../channels/index.ts'
-import { isMillraceError } from '../protocol/index.ts'
+import { isMillraceError, isTraceContext } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
 import { type EventAnswers, eventContent, wantsEvents } from './event-answers.ts'
 import { refusal } from './refusal.ts'
@@ -47,6 +47,15 @@ const listFields: Fields = {
     most: 256,
     description: 'Words that must all occur in title, id, agent or the values of the metadata.',
   }),
+}
+
+/** By W3C Trace Context, 3.2.1, one that is not as it should be is as good as none: it is never refused. */
+const traceField: Field = {
+  schema: {
+    type: 'string',
+    description: 'W3C Trace Context: where runs are traced, the answer is a part of it.',
+  },
+  problem: () => false,
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -120,7 +129,7 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
       path: '/threads/:id/messages',
       name: 'sendMessage',
       summary: 'Says something. A client that accepts text/event-stream gets what comes of it, up to its end',
-      headers: { 'idempotency-key': keyField },
+      headers: { 'idempotency-key': keyField, traceparent: traceField },
       body: sendFields,
       answers: {
         200: { description: 'The events from there on, ending with `event: end`', content: eventContent },
@@ -136,7 +145,8 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
             'invalid_input',
             'the field key and the header idempotency-key say different things',
           )
-        const say = () => send(thread, { ...command, ...(key !== undefined && { key }) })
+        const trace = traceOf(call)
+        const say = () => send(thread, { ...command, ...(key !== undefined && { key }), trace })
         if (!wantsEvents(call.request)) return written(await say())
         // Its place first: what is refused for want of one must not have been said.
         const place = events.place(call)
@@ -197,6 +207,14 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
       },
     },
   ]
+}
+
+/** Of a version to come only what this one knows is read, as W3C Trace Context has it: the rest is cut off. */
+function traceOf({ headers }: Call): string | undefined {
+  const { traceparent } = headers
+  if (typeof traceparent !== 'string') return undefined
+  const [known] = /^(?!00).{55}(?=-)/.exec(traceparent) ?? [traceparent]
+  return isTraceContext(known) ? known : undefined
 }
 
 /** The same words whoever it belongs to. */

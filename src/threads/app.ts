@@ -1,9 +1,11 @@
 import type { Agent } from '../agent/index.ts'
-import { threadDoorOf } from '../agent/index.ts'
+import { onlookers, telemetryProblem, threadDoorOf } from '../agent/index.ts'
 import type {
+  AppTelemetry,
   JsonObject,
   MillraceError,
   OptionTable,
+  Telemetry,
   ThreadInfo,
   ThreadPage,
   ThreadStatus,
@@ -51,6 +53,8 @@ export interface AppOptions {
   readonly maxLosses?: number | undefined
   /** How many threads this process works on at once; those beyond wait. */
   readonly maxRuns?: number | undefined
+  /** Looks on at all of it: `otel()` of `millrace/otel`, `logs()`, or several. */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   /** Told of what goes wrong in the background, such as a store that cannot be written. On stderr if absent. */
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
@@ -110,6 +114,7 @@ const appTable: OptionTable<AppOptions> = {
   flushMs: atLeast(0),
   maxLosses: wholeNumber(0),
   maxRuns: wholeNumber(1),
+  telemetry: telemetryProblem,
   onError: aFunction,
 }
 
@@ -141,12 +146,24 @@ export function millrace(options: AppOptions): App {
     maxLosses = 5,
     maxRuns = 1000,
   } = options
-  const onError = errorListener(options.onError)
+  const telemetry = onlookers(options.telemetry)
+  let watching: AppTelemetry | undefined
+  const listener = errorListener(options.onError)
+  const onError = (error: MillraceError) => {
+    listener(error)
+    watching?.failed(error)
+  }
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
   const exchanges = options.exchanges && exchangeRecorder({ store: options.exchanges, onError })
   const followers = hub(store)
-  const writing = journal({ store, flushMs, patienceMs: leaseMs, onWritten: followers.publish })
+  const writing = journal({
+    store,
+    flushMs,
+    patienceMs: leaseMs,
+    onWritten: followers.publish,
+    onFlushed: telemetry && ((flush) => watching?.flushed(flush)),
+  })
   const work = dispatcher({
     store,
     journal: writing,
@@ -154,11 +171,18 @@ export function millrace(options: AppOptions): App {
     agents,
     context,
     exchanges,
+    telemetry,
     leaseMs,
     recoverMs,
     maxLosses,
     maxRuns,
     onError,
+  })
+  watching = telemetry?.open?.({
+    followers: () => followers.listeners().count,
+    lag: () => followers.listeners().lag,
+    running: () => work.counts().running,
+    waiting: () => work.counts().waiting,
   })
   let closing: Promise<void> | undefined
 
@@ -166,6 +190,7 @@ export function millrace(options: AppOptions): App {
     await work.close(graceMs)
     await exchanges?.settled()
     followers.close()
+    watching?.closed()
     if (!options.store) await store.close()
   }
 
@@ -174,6 +199,7 @@ export function millrace(options: AppOptions): App {
     hub: followers,
     agents,
     exchanges,
+    telemetry,
     wake: work.wake,
     checkOpen(op: string) {
       if (closing) throw invalidInput(op, 'the app is closed')

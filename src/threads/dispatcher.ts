@@ -8,6 +8,8 @@ import { startWorker } from './worker.ts'
 export interface Dispatcher {
   /** There may be something to do. */
   wake(threadId: string): void
+  /** How many threads are being worked on, and how many wait until there is room for them. */
+  counts(): { readonly running: number; readonly waiting: number }
   /** Gives all threads back; those whose tools take longer than this are cut off. */
   close(graceMs: number): Promise<void>
 }
@@ -15,7 +17,7 @@ export interface Dispatcher {
 export interface DispatcherOptions
   extends Pick<
     WorkerOptions,
-    'store' | 'journal' | 'hub' | 'context' | 'exchanges' | 'maxLosses' | 'onError'
+    'store' | 'journal' | 'hub' | 'context' | 'exchanges' | 'telemetry' | 'maxLosses' | 'onError'
   > {
   readonly agents: ReadonlyMap<string, ThreadDoor>
   readonly leaseMs: number
@@ -41,6 +43,8 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   const owner = `worker_${crypto.randomUUID()}`
   const workers = new Map<string, Place>()
   const running = new Set<Promise<void>>()
+  /** Those for which there was no room. */
+  const waiting = new Set<string>()
   let closed = false
   let looking = false
   let glance: ReturnType<typeof setTimeout> | undefined
@@ -48,7 +52,10 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   function wake(threadId: string) {
     const busy = workers.get(threadId)
     if (busy) busy.again = true
-    else if (!closed && workers.size < maxRuns) {
+    else if (closed) return
+    else if (workers.size >= maxRuns) waiting.add(threadId)
+    else {
+      waiting.delete(threadId)
       const begun = begin(threadId).finally(() => running.delete(begun))
       running.add(begun)
     }
@@ -88,7 +95,12 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     looking = true
     try {
       const room = Math.min(mostAtOnce, maxRuns - workers.size)
-      if (room > 0) for (const threadId of await store.stranded(room, [...agents.keys()])) wake(threadId)
+      if (room <= 0) return
+      const waited = [...waiting]
+      const found = await store.stranded(room, [...agents.keys()])
+      // There was room for more: whatever had to wait and is not among them is done by now, here or elsewhere.
+      if (found.length < room) for (const threadId of waited) waiting.delete(threadId)
+      for (const threadId of found) wake(threadId)
     } catch (thrown) {
       failed(thrown)
     } finally {
@@ -128,6 +140,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     wake,
+    counts: () => ({ running: workers.size, waiting: waiting.size }),
     async close(graceMs) {
       if (closed) return
       closed = true

@@ -15,6 +15,10 @@ export interface Hub {
   changed(threadId: string, head?: number): void
   /** Every entry after a number. Ends with the signal, with the thread, or when the hub is closed. */
   follow(threadId: string, after: number, signal?: AbortSignal): Following
+  /** The same for whoever works on the thread, and is no listener. */
+  track(threadId: string, after: number): Following
+  /** How many listeners there are, and how many entries the one that is furthest behind has not been handed yet. */
+  listeners(): { readonly count: number; readonly lag: number }
   /** A thread was deleted: whoever follows it comes to an end. */
   deleted(threadId: string): void
   close(): void
@@ -39,6 +43,9 @@ interface Tail {
 interface Follower {
   /** The last number that it has got hold of. */
   readonly reached: number
+  /** The last number that it has handed out. */
+  readonly handed: number
+  readonly isListener: boolean
   hear(entries: readonly Entry[]): void
   /** There is something to read, or nothing ever again. */
   wake(error?: unknown): void
@@ -121,7 +128,12 @@ export function hub(store: ThreadStore): Hub {
     for (const follower of [...(tails.get(threadId)?.followers ?? [])]) follower.wake(error)
   }
 
-  function follow(threadId: string, after: number, signal?: AbortSignal): Following {
+  function follow(
+    threadId: string,
+    after: number,
+    signal?: AbortSignal,
+    { isListener = true } = {},
+  ): Following {
     const tail = tails.get(threadId) ?? {
       head: 0,
       stale: false,
@@ -140,6 +152,10 @@ export function hub(store: ThreadStore): Hub {
       get reached() {
         return queue.at(-1)?.seq ?? cursor
       },
+      get handed() {
+        return cursor
+      },
+      isListener,
       hear(entries) {
         for (const entry of entries) if (entry.seq > cursor) queue.push(entry)
         if (queue.length > farBehind) {
@@ -274,6 +290,19 @@ export function hub(store: ThreadStore): Hub {
       news.set(threadId, Math.max(head, news.get(threadId) ?? 0))
     },
     follow,
+    track: (threadId, after) => follow(threadId, after, undefined, { isListener: false }),
+    listeners() {
+      let count = 0
+      let lag = 0
+      for (const { head, followers } of tails.values())
+        for (const { isListener, handed, reached } of followers) {
+          if (!isListener) continue
+          count++
+          // How far the log goes may be known to nobody yet: then at least what it has read and not handed out.
+          lag = Math.max(lag, Math.max(head, reached) - handed)
+        }
+      return { count, lag }
+    },
     deleted: end,
     close() {
       closed = true

@@ -17,5 +17,5 @@ export type {
 } from './store.ts'
 export type { TestScriptOptions } from './test-script/test-script.ts'
 export { testScript } from './test-script/test-script.ts'
-export type { ReadOptions, Thread } from './thread.ts'
+export type { ReadOptions, SayOptions, Thread } from './thread.ts'
 export { titleOf } from './title.ts'

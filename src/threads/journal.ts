@@ -1,5 +1,13 @@
-import type { Entry, Growing, MillraceError, RunEvent } from '../protocol/index.ts'
-import { beginGrowing, grow, joinedEvent, relate, textOfDelta, toMillraceError } from '../protocol/index.ts'
+import type { Entry, Flush, Growing, RunEvent } from '../protocol/index.ts'
+import {
+  beginGrowing,
+  grow,
+  joinedEvent,
+  MillraceError,
+  relate,
+  textOfDelta,
+  toMillraceError,
+} from '../protocol/index.ts'
 import type { Lease, ThreadStore } from './store.ts'
 
 /** Writes what the runs of this process tell, those of all threads together: thousands of streams share one commit. */
@@ -36,6 +44,8 @@ export interface JournalOptions {
   readonly patienceMs: number
   /** Told of what has become durable, in order. */
   readonly onWritten: (threadId: string, entries: readonly Entry[]) => void
+  /** Told of each time it has written. */
+  readonly onFlushed?: ((flush: Flush) => void) | undefined
 }
 
 /** How long it waits before that. */
@@ -49,7 +59,7 @@ const urgent: ReadonlySet<RunEvent['type']> = new Set([
   'run-end',
 ])
 
-export function journal({ store, flushMs, patienceMs, onWritten }: JournalOptions): Journal {
+export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: JournalOptions): Journal {
   /** Those with something to write, in the order in which they came. */
   let dirty = new Set<OpenWriter>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -77,6 +87,7 @@ export function journal({ store, flushMs, patienceMs, onWritten }: JournalOption
       writer.pending = []
       return writer.waiting.splice(0)
     })
+    const begunAt = performance.now()
     const results = await writeAll(batches)
     for (const [index, writer] of writers.entries()) {
       const result = results[index] as (typeof results)[number]
@@ -88,6 +99,18 @@ export function journal({ store, flushMs, patienceMs, onWritten }: JournalOption
       for (const resolve of waiting) resolve(writer.head)
     }
     flushedAt = performance.now()
+    // A commit may find that all is durable by now.
+    if (batches.some(({ events }) => events.length > 0)) {
+      const durable = batches.filter(
+        ({ events }, index) => events.length > 0 && Array.isArray(results[index]),
+      )
+      onFlushed?.({
+        events: durable.reduce((count, { events }) => count + events.length, 0),
+        threads: durable.length,
+        ms: flushedAt - begunAt,
+        failed: results.some((result) => result instanceof MillraceError),
+      })
+    }
     flushing = false
     if (dirty.size > 0) schedule(urgently)
   }

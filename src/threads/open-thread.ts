@@ -9,7 +9,7 @@ import type {
   Heard,
   OptionTable,
   Remembered,
-  SendOptions,
+  Telemetry,
   ThreadInfo,
   ThreadState,
 } from '../protocol/index.ts'
@@ -22,6 +22,7 @@ import {
   emptyThread,
   invalidInput,
   isObject,
+  isTraceContext,
   kindOf,
   MillraceError,
   oneOf,
@@ -34,7 +35,7 @@ import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Hub } from './hub.ts'
 import type { NewThread, ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
-import type { ReadOptions, Thread } from './thread.ts'
+import type { ReadOptions, SayOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { followUntil } from './until.ts'
 
@@ -45,15 +46,17 @@ export interface Shared {
   readonly agents: ReadonlyMap<string, ThreadDoor>
   readonly wake: (threadId: string) => void
   readonly exchanges: ExchangeRecorder | undefined
+  readonly telemetry: Telemetry | undefined
   /** Throws if the app is closed. */
   readonly checkOpen: (op: string) => void
 }
 
 const pageSize = 1000
 
-const sendTable: OptionTable<SendOptions> = {
+const sendTable: OptionTable<SayOptions> = {
   mode: oneOf('queue', 'steer', 'interrupt'),
   key: (value) => someText(value) || (String(value).length > 256 && 'must be at most 256 characters long'),
+  trace: (value) => someText(value) || (!isTraceContext(String(value)) && 'must be a W3C traceparent'),
 }
 const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
 const followTable: OptionTable<FollowOptions> = {
@@ -74,7 +77,7 @@ const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, u
 
 /** `asked` is what the thread becomes if it has to be made. */
 export function openThread(asked: NewThread, shared: Shared): Thread {
-  const { store, hub, agents, wake, exchanges, checkOpen } = shared
+  const { store, hub, agents, wake, exchanges, telemetry, checkOpen } = shared
   const { id } = asked
 
   async function info(op: string): Promise<ThreadInfo> {
@@ -193,12 +196,16 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       const op = 'thread.send'
       checkOptions(options, sendTable, { op, what: 'the option' })
       checkOpen(op)
-      const found = await store.get(id)
       const { mode = 'queue', key } = options
+      // Before anything is waited for: who is calling is known only now. Where a server is itself instrumented, its span stands
+      // between the one that the request has named and the run.
+      const trace = telemetry && (telemetry.active?.() ?? options.trace)
+      const found = await store.get(id)
       const event = {
         type: 'input',
         message: agentOf(found ?? asked, op).readMessage(message, op),
         mode,
+        ...(trace !== undefined && { trace }),
       } as const
       // Only now: what cannot be said makes no thread.
       if (!found) await store.create(asked)

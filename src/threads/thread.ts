@@ -12,6 +12,11 @@ import type {
 } from '../protocol/index.ts'
 import type { Following } from './hub.ts'
 
+export interface SayOptions extends SendOptions {
+  /** Where runs are traced: the trace context of whoever speaks, a W3C `traceparent`. A span that is active here counts more. */
+  readonly trace?: string | undefined
+}
+
 export interface ReadOptions {
   readonly after?: number | undefined
   /** About how many entries at most; 1000 if absent. */
@@ -27,7 +32,7 @@ export interface Thread {
   create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   /** Says something. Resolves with its number when it is durable; whoever follows sees what comes of it. */
-  send(message: string | InputUserMessage, options?: SendOptions): Promise<number>
+  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
   /** Every entry after a number, as it becomes durable, at the reader's pace: one far behind gets deltas joined. */
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>

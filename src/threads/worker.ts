@@ -1,5 +1,5 @@
 import type { Loop, ThreadDoor } from '../agent/index.ts'
-import type { Entry, RunEvent, RunState, ThreadInfo, WaitingInput } from '../protocol/index.ts'
+import type { Entry, RunEvent, RunState, Telemetry, ThreadInfo, WaitingInput } from '../protocol/index.ts'
 import {
   applyEntry,
   beginRun,
@@ -37,6 +37,7 @@ export interface WorkerOptions {
   readonly agent: ThreadDoor
   readonly context: (thread: ThreadInfo) => unknown
   readonly exchanges: ExchangeRecorder | undefined
+  readonly telemetry: Telemetry | undefined
   readonly leaseMs: number
   /** So many processes may be lost over one run before it is given up. */
   readonly maxLosses: number
@@ -109,7 +110,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Takes what is written from now on, by us and by others, in the order of the log. */
   async function track(): Promise<void> {
-    entries = hub.follow(threadId, state.head)
+    entries = hub.track(threadId, state.head)
     for await (const entry of entries) {
       if (abandoned) return
       take(entry)
@@ -177,8 +178,15 @@ export function startWorker(options: WorkerOptions): Worker {
     const current = heard.length > 0 ? beginRun(state, heard) : (state.run as RunState)
     const from = { state: current, told: heard.length > 0 ? [] : told, heard, losses }
     losses = 0
-    const observe = exchanges?.observe
-    loop = agent.start(from, { context: given.context, relay: writer.push, commit, observe })
+    loop = agent.start(from, {
+      context: given.context,
+      relay: writer.push,
+      commit,
+      observe: exchanges?.observe,
+      telemetry: options.telemetry,
+      conversation: threadId,
+      causes: inputs.flatMap(({ trace }) => trace ?? []),
+    })
     ranSomething = true
     // What was said to steer it before it began, or while nobody was at work on it.
     for (const { seq, message, mode, held } of state.waiting)
@@ -265,7 +273,8 @@ export function startWorker(options: WorkerOptions): Worker {
         })
         await Promise.race([loop.hold(), loop.ended, late])
         clearTimeout(timer)
-        loop.abandon()
+        // A store that failed meanwhile has ended it.
+        loop?.abandon()
       }
       await done
       try {

@@ -6,6 +6,7 @@ import type {
   ObserveCall,
   Permission,
   RunEvent,
+  RunTelemetry,
   ToolCallEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
@@ -14,6 +15,7 @@ import type { AdmitOptions, CallOrder, Ready } from './admit.ts'
 import { admitCall, permissionOf } from './admit.ts'
 import { andThen } from './and-then.ts'
 import { cutParts, toParts } from './content.ts'
+import { elsewhere } from './elsewhere.ts'
 import type { Executing, Execution } from './execute.ts'
 import { executeCall } from './execute.ts'
 import { covers } from './guard.ts'
@@ -39,6 +41,7 @@ export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   /** Where the events are kept: resolves when those emitted so far are safe. A tool starts only after that. */
   readonly commit: (() => Promise<void>) | undefined
   readonly observe?: ObserveCall | undefined
+  readonly watching?: RunTelemetry | undefined
   readonly clock: Clock
   /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
   readonly originId: string
@@ -75,9 +78,9 @@ export interface ToolRuntime {
   hold(): Promise<void>
   /**
    * Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. What
-   * calls have left running ends too, unless the run is over in good order.
+   * calls have left running ends too, unless the run is over in good order. Runs that calls have started go on elsewhere if it does.
    */
-  cancel(reason: string, options?: { readonly inOrder?: boolean }): void
+  cancel(reason: string, options?: { readonly inOrder?: boolean; readonly goesOn?: boolean }): void
 }
 
 interface Ticket {
@@ -99,7 +102,8 @@ interface Result {
 const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
-  const { emit, commit, observe, clock, runId, originId, context, repeats, guard, afterCall } = options
+  const { emit, commit, observe, watching, clock, runId, originId, context, repeats, guard, afterCall } =
+    options
   const ending = runEnding(originId, options.runSignal)
   const pool = createPool(options.concurrency)
   let tickets: Ticket[] = []
@@ -205,27 +209,25 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
       if (listening && ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
-    ticket.executing = executeCall(
-      tool,
-      value,
-      {
-        callId,
-        runId,
-        attempt,
-        context,
-        idempotencyKey: `${originId}:${callId}`,
-        progress: (data) => report({ data: toJson(data) }),
-        relay: (event) => report({ event }),
-        commit: async () => commit?.(),
-        observe,
-        guard,
-        granted: options.granted,
-        runSignal: ending.signal,
-        permits: (access) => permits(ready, access),
-        resumed: ticket.order.resumed,
-      },
-      { clock, timeoutMs },
-    )
+    const toolContext = {
+      callId,
+      runId,
+      attempt,
+      context,
+      idempotencyKey: `${originId}:${callId}`,
+      progress: (data: unknown) => report({ data: toJson(data) }),
+      relay: (event: RunEvent) => report({ event }),
+      commit: async () => commit?.(),
+      observe,
+      telemetry: watching && (() => watching.inside(callId)),
+      guard,
+      granted: options.granted,
+      runSignal: ending.signal,
+      permits: (access: Access) => permits(ready, access),
+      resumed: ticket.order.resumed,
+    }
+    const execute = () => executeCall(tool, value, toolContext, { clock, timeoutMs })
+    ticket.executing = watching ? watching.within(callId, execute) : execute()
     // The tool itself may have, before it first waited.
     if (ticket.state !== 'running')
       ticket.executing.abandon(new DOMException('the run is over', 'AbortError'))
@@ -274,12 +276,12 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     }
   }
 
-  function stopAll(reason: string, { inOrder = false } = {}) {
+  function stopAll(reason: string, { inOrder = false, goesOn = false } = {}) {
     pool.clear()
     ending.over({ inOrder, reason })
     for (const ticket of tickets) {
       // First the signal: what a sub-agent says of its end still belongs to the call.
-      ticket.executing?.abandon(new DOMException(reason, 'AbortError'))
+      ticket.executing?.abandon(goesOn ? elsewhere(reason) : new DOMException(reason, 'AbortError'))
       answerText(ticket, reason, 'cancelled')
     }
   }
@@ -288,7 +290,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     submit(order) {
       const ticket: Ticket = { order, state: 'pending', startedAt: 0 }
       tickets.push(ticket)
-      consider(ticket)
+      // The model may be talking, and what is asked of the caller's hooks is no part of that.
+      if (watching) watching.within(undefined, () => consider(ticket))
+      else consider(ticket)
     },
     knows: (callId) => tickets.some((ticket) => ticket.order.call.callId === callId),
     refuse(call, reason, status) {
@@ -304,7 +308,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       return until(() => !isRunning())
     },
     modelDone() {
-      modelDoneAt = clock.now()
+      modelDoneAt ??= clock.now()
     },
     roundOver() {
       pool.clear()

@@ -5,6 +5,7 @@ import type {
   ObserveCall,
   OptionTable,
   RunEvent,
+  Telemetry,
   ToolSpec,
 } from '../protocol/index.ts'
 import {
@@ -45,6 +46,8 @@ export interface ToolContext<Context = unknown> {
   commit(): Promise<void>
   /** Wants to be told of the model calls of a run that this tool itself has started; undefined if nobody does. */
   readonly observe?: ObserveCall | undefined
+  /** Gives who wants to look on at such a run; undefined if nobody does. */
+  readonly telemetry?: (() => Telemetry) | undefined
   /** The rules that a run started by this tool must keep as well; undefined if there are none. */
   readonly guard?: Guard | undefined
   /** The rules that people have allowed so far in this thread, for such a run. */

@@ -68,10 +68,11 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
     },
     options as HttpModelOptions,
   )
-  const { provider, id, capabilities } = http
+  const { provider, id, address, capabilities } = http
   const cache = options.cache === false ? undefined : (options.cache ?? '5m')
   return {
     id,
+    address,
     provider,
     capabilities,
     stream(request, { signal, wire }) {

@@ -44,10 +44,11 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
     options as HttpModelOptions,
     ({ structuredOutput }) => ({ reasoning: true, structuredOutput }),
   )
-  const { provider, id, capabilities } = http
+  const { provider, id, address, capabilities } = http
   const { sendReasoning = 'calls' } = options
   return {
     id,
+    address,
     provider,
     capabilities,
     stream(request, { signal, wire }) {

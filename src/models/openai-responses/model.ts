@@ -48,9 +48,10 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
     reasoning: reasons(model),
     structuredOutput: true,
   }))
-  const { provider, id, capabilities } = http
+  const { provider, id, address, capabilities } = http
   return {
     id,
+    address,
     provider,
     capabilities,
     stream(request, { signal, wire }) {

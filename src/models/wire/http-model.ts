@@ -111,6 +111,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
   return {
     id,
     provider,
+    address: new URL(url).origin,
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
     async call(body, { settings, signal, wire }) {

@@ -12,6 +12,7 @@ const call: ModelCall = {
   model: scriptedModel([]),
   request: { messages: [], tools: [], settings: {} },
 }
+const done = { type: 'done', finish: 'stop' } as const
 const sent = { url: 'http://host/', headers: {}, body: '{}' }
 
 /** A recorder over a store that counts what is put there, with a call under way. */
@@ -27,10 +28,11 @@ function begun(store: ExchangeStore = memoryExchanges()) {
   const recorder = exchangeRecorder({ store: counting, onError: () => {} })
   const session = recorder.open('t')
   const { wire, end } = session.observe(call)
+  if (!wire) throw new Error('it does not listen')
   wire.sent(sent)
   wire.answered({ status: 200, headers: {} })
   wire.received('one ')
-  return { recorder, session, wire, end, puts: () => puts }
+  return { recorder, session, wire, end: () => end({ done }), puts: () => puts }
 }
 
 test('a call is put when it ends, and again when its wire has a last word', async () => {
@@ -63,7 +65,7 @@ test('a call of a thread that was deleted meanwhile is not put, nor any after it
   const { recorder, session, end, puts } = begun()
   await recorder.delete('t')
   end()
-  session.observe({ ...call, round: 2 }).end()
+  session.observe({ ...call, round: 2 }).end({ done })
   await recorder.settled()
   expect(puts()).toBe(0)
 })
@@ -73,7 +75,7 @@ test('a thread that is made anew under the same id is recorded as any other', as
   await recorder.delete('t')
   end()
   session.close()
-  recorder.open('t').observe(call).end()
+  recorder.open('t').observe(call).end({ done })
   await recorder.settled()
   expect(await recorder.read('t', { run: 'run_1' })).toMatchObject([{ wire: [] }])
 })

@@ -6,6 +6,7 @@ import type {
   ModelCall,
   ModelRequest,
   WireExchange,
+  WireListener,
 } from '../../protocol/index.ts'
 
 /** One model call, as much as is known of it. */
@@ -51,7 +52,7 @@ export function recordCall(call: ModelCall, onSettled: () => void): Recording {
           changed()
         },
       },
-      end(error) {
+      end({ error }) {
         end = { ms: Math.round(performance.now() - begun), ...(error && { error: error.toJSON() }) }
         onSettled()
       },
@@ -74,7 +75,7 @@ export function recordCall(call: ModelCall, onSettled: () => void): Recording {
   }
 }
 
-type Answered = Parameters<CallObserver['wire']['answered']>[0]
+type Answered = Parameters<WireListener['answered']>[0]
 
 interface WireRecord {
   answered(answer: Answered): void
@@ -82,7 +83,7 @@ interface WireRecord {
   snapshot(): WireExchange
 }
 
-function wireRecord({ url, headers, body }: Parameters<CallObserver['wire']['sent']>[0]): WireRecord {
+function wireRecord({ url, headers, body }: Parameters<WireListener['sent']>[0]): WireRecord {
   const kept = beginningOf(body, mostChars)
   let cut = kept.length < body.length
   let answer: Answered | undefined
