@@ -1,11 +1,13 @@
 import type { RememberFor, ThreadView } from '../protocol/index.ts'
 import { invalidInput, isObject, MillraceError } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
+import { asidesOn } from './asides.ts'
 import type { Flags } from './flags.ts'
 import { jsonLine } from './json-lines.ts'
 import type { Output } from './output.ts'
 import { showReply } from './reply.ts'
 import { openTalk } from './talk.ts'
+import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
 
@@ -18,7 +20,8 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   if (input && flags.deny !== undefined)
     throw invalidInput(op, '--deny and --input together make no sense: the call either runs or not')
   const remember = readRemember(flags)
-  const talk = await openTalk({ ...flags, thread: id })
+  const asides = asidesOn(output)
+  const talk = await openTalk({ ...flags, thread: id }, { telemetry: verboseLogs(flags, asides) })
   try {
     const view = await talk.thread.state()
     const request = theRequest(view, callId)
@@ -38,7 +41,7 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
     // Following ends where a run waits, so it begins behind the decision.
     if (flags.json)
       for (const entry of await talk.thread.read({ after: seq - 1, limit: 1 })) output.say(jsonLine(entry))
-    return await showReply(talk, { flags, output, after: seq })
+    return await showReply(talk, { flags, output, asides, after: seq })
   } finally {
     await talk.app.close({ graceMs: 0 })
   }

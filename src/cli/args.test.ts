@@ -86,6 +86,14 @@ describe('flags', () => {
     expect(parse('--', '--voice')).toMatchObject({ command: 'ask', words: ['--voice'] })
   })
 
+  test('those that contradict each other are refused', () => {
+    expect(() => parse('hi there', '-q', '--verbose')).toThrow(
+      '--quiet and --verbose together make no sense: leave one of them out',
+    )
+    expect(parse('serve', '--verbose').flags).toEqual({ verbose: true })
+    expect(() => parse('threads', '--verbose')).toThrow('--verbose is no option of millrace threads')
+  })
+
   test('short ones mean the same as long ones', () => {
     expect(parse('-m', 'x', '-q', '-t', 'abc', 'hi there').flags).toEqual({
       model: 'x',

@@ -40,7 +40,10 @@ export function readArgs(argv: readonly string[]): CommandLine {
         op,
         `--${name} is no option of ${command === 'ask' ? 'a question' : `millrace ${command}`}`,
       )
-  return { command, words: rest, flags: values as Flags }
+  const given = values as Flags
+  if (given.quiet && given.verbose)
+    throw invalidInput(op, '--quiet and --verbose together make no sense: leave one of them out')
+  return { command, words: rest, flags: given }
 }
 
 function parse(argv: readonly string[]) {

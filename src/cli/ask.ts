@@ -1,5 +1,6 @@
 import { invalidInput } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
+import { asidesOn } from './asides.ts'
 import { readDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
 import { decisionHints } from './hints.ts'
@@ -9,6 +10,7 @@ import { showReply } from './reply.ts'
 import { joinQuestion, textFromStdin } from './stdin.ts'
 import { openTalk } from './talk.ts'
 import { cleanLine } from './terminal/index.ts'
+import { verboseLogs } from './verbose.ts'
 
 /** One question, one answer. Without a question it is a chat, if there is a terminal for it. */
 export async function ask({ words, flags }: CommandLine, output: Output): Promise<number> {
@@ -26,10 +28,11 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
     if (!stdin.isTTY || !stdout.isTTY || flags.json)
       throw invalidInput('millrace', 'there is no question: millrace "question", or millrace --help')
     const { openChat } = await import('./open-chat.ts')
-    return openChat(flags)
+    return openChat(flags, output)
   }
 
-  const talk = await openTalk(flags)
+  const asides = asidesOn(output)
+  const talk = await openTalk(flags, { telemetry: verboseLogs(flags, asides) })
   try {
     if (talk.here?.why && !flags.quiet && process.stderr.isTTY) output.tell(cleanLine(talk.here.why))
     const waiting = flags.thread !== undefined && !flags.new ? (await talk.thread.state()).approvals : []
@@ -46,7 +49,7 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
       return exitCodes.waiting
     }
     const seq = await talk.thread.send(question)
-    return await showReply(talk, { flags, output, after: seq - 1, seq })
+    return await showReply(talk, { flags, output, asides, after: seq - 1, seq })
   } finally {
     await talk.app.close({ graceMs: 0 })
   }

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty'
+import { styleText } from 'node:util'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,4 +11,9 @@ export function wantsColor(
   const { FORCE_COLOR, NO_COLOR, TERM } = env
   if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
   return stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
+}
+
+/** A line for stderr that matters less than the others. */
+export function dimmed(line: string): string {
+  return wantsColor(process.stderr) ? styleText('dim', line, { validateStream: false }) : line
 }

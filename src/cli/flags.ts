@@ -48,6 +48,11 @@ export const flags = {
     says: 'One JSON object a line; the last one of an answer is the result',
   },
   quiet: { type: 'boolean', short: 'q', of: talking, says: 'Nothing on stderr but errors' },
+  verbose: {
+    type: 'boolean',
+    of: withAgent,
+    says: 'A line on stderr for each run, and for what fails',
+  },
   pace: { type: 'boolean', of: ['show'], says: 'As fast as it was told then; long silences are cut' },
   format: { type: 'string', value: 'md|json|test', of: ['export'], says: 'md unless told otherwise' },
   deny: { type: 'string', value: 'REASON', of: ['approve'], says: 'Decline the call; the model is told why' },
@@ -81,6 +86,7 @@ export const flags = {
     of: ['serve'],
     says: 'Speak, with flite unless told espeak or openai; and listen',
   },
+  otel: { type: 'boolean', of: ['serve'], says: 'Send traces and metrics where OTEL_* variables say' },
   hosts: { type: 'string', value: 'A,B', of: ['serve'], says: 'Names it goes by, beside its address' },
   origins: { type: 'string', value: 'A,B', of: ['serve'], says: 'Origins whose pages may use it' },
   data: {

@@ -2,12 +2,14 @@ import { Writable } from 'node:stream'
 import { mcpServer } from '../server/mcp.ts'
 import { millrace } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
+import { asidesOn } from './asides.ts'
 import { dataPath, openData } from './data.ts'
 import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
 import { servedAgents } from './served-agents.ts'
+import { verboseLogs } from './verbose.ts'
 
 /** Whoever has started it waits two seconds for it to end, and then kills it. */
 const graceMs = 1000
@@ -18,7 +20,8 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
   const stdout = takeStdout()
   const agents = await servedAgents(words[0], flags, 'mcp')
   const store = openData(flags.data)
-  const app = millrace({ agents, store, exchanges: exchangesAt(flags.data) })
+  const telemetry = verboseLogs(flags, asidesOn(output))
+  const app = millrace({ agents, store, exchanges: exchangesAt(flags.data), telemetry })
   const server = mcpServer(app)
   try {
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)

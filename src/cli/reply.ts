@@ -1,9 +1,9 @@
-import { styleText } from 'node:util'
 import type { Answered } from '../channels/index.ts'
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
 import { noUsage, toMillraceError } from '../protocol/index.ts'
 import type { AnswerView } from './answer-view.ts'
-import { wantsColor } from './colors.ts'
+import type { Asides } from './asides.ts'
+import { dimmed, wantsColor } from './colors.ts'
 import type { Conducted } from './conduct.ts'
 import { conduct } from './conduct.ts'
 import { confirm } from './confirm.ts'
@@ -19,6 +19,14 @@ import type { Talk } from './talk.ts'
 import { cleanLine } from './terminal/index.ts'
 import { terminalView } from './terminal-view.ts'
 
+interface ReplyOptions {
+  readonly flags: Flags
+  readonly output: Output
+  readonly asides: Asides
+  readonly after: number
+  readonly seq?: number
+}
+
 /** So long nobody need take up a question before that is worth a word. */
 const patienceMs = 3000
 
@@ -28,14 +36,15 @@ const patienceMs = 3000
  */
 export async function showReply(
   talk: Talk,
-  { flags, output, after, seq }: { flags: Flags; output: Output; after: number; seq?: number },
+  { flags, output, asides, after, seq }: ReplyOptions,
 ): Promise<number> {
   const { thread } = talk
   const { json = false, quiet = false } = flags
-  const { stdin, stderr } = process
+  const { stdin, stdout, stderr } = process
   const timeoutMs = flags.timeout === undefined ? undefined : readDuration(flags.timeout, '--timeout')
   const view = json ? undefined : viewFor(output, { quiet })
   const mayAsk = stdin.isTTY && stderr.isTTY && !json
+  if (stdout.isTTY && stderr.isTTY && view) asides.hold()
 
   const waiting = setTimeout(async () => {
     const why = quiet ? undefined : await whyNothingComes(talk).catch(() => undefined)
@@ -55,6 +64,7 @@ export async function showReply(
     ...(mayAsk && {
       decide(request, signal) {
         view?.end()
+        asides.flush()
         return confirm(request, signal)
       },
     }),
@@ -63,6 +73,7 @@ export async function showReply(
     .finally(() => {
       clearTimeout(waiting)
       view?.end()
+      asides.release()
     })
 
   const approvals = answered.outcome === 'suspended' ? (await thread.state()).approvals : []
@@ -82,10 +93,6 @@ function viewFor(output: Output, { quiet }: { quiet: boolean }): AnswerView {
     return terminalView(stdout, { color: wantsColor(stdout), quiet })
   const tell = quiet ? undefined : (line: string) => output.tell(dimmed(line))
   return plainView({ say: output.say, tell, onePlace })
-}
-
-function dimmed(line: string): string {
-  return wantsColor(process.stderr) ? styleText('dim', line, { validateStream: false }) : line
 }
 
 /** Whoever reads `--json` finds also this in the result. */

@@ -3,13 +3,16 @@ import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, ServedApp } from '../server/index.ts'
 import { millrace } from '../server/index.ts'
 import type { CommandLine } from './args.ts'
+import { asidesOn } from './asides.ts'
 import { dataPath, openData } from './data.ts'
 import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
 import { servedAgents } from './served-agents.ts'
+import { servedOtel } from './served-otel.ts'
 import { servedVoice } from './served-voice.ts'
+import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
 
@@ -19,6 +22,8 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const port = readPort(flags.port ?? '8787')
   const { host = '127.0.0.1' } = flags
   const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
+  // Before the agents: what they measure themselves when they are loaded is to be seen as well.
+  const otel = flags.otel ? await servedOtel(output) : undefined
   const agents = await servedAgents(file, flags, 'serve')
   const voice = flags.voice === undefined ? undefined : await servedVoice(flags.voice, output)
   const store = openData(flags.data)
@@ -31,6 +36,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     origins: listOf(flags.origins),
     mcp: flags.mcp,
     voice,
+    telemetry: [...(otel ? [otel.telemetry] : []), ...verboseLogs(flags, asidesOn(output))],
   })
   try {
     const { url } = await listen(app, { port, host, token })
@@ -40,6 +46,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     output.tell(`open ${pageOf(url)} to talk to the agents and to watch them`)
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
     if (flags.mcp) output.tell(`MCP clients find them at ${pageOf(url)}mcp`)
+    if (otel) output.tell(otel.says)
     if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')
     await interrupted
     output.tell('letting tools come to an end; what is left goes on at the next start')
@@ -48,6 +55,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     await app.close()
     await voice?.close()
     await store.close()
+    await otel?.close()
   }
 }
 

@@ -1,5 +1,5 @@
 import { agent } from '../agent/index.ts'
-import type { MillraceError, ThreadInfo } from '../protocol/index.ts'
+import type { MillraceError, Telemetry, ThreadInfo } from '../protocol/index.ts'
 import { invalidInput } from '../protocol/index.ts'
 import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
@@ -27,12 +27,15 @@ export interface Talk {
 
 type TalkFlags = Pick<Flags, 'model' | 'system' | 'tools' | 'data' | 'thread' | 'new'>
 
-/** Opens the thread that the flags name, or a new one, with an agent made of the other flags. Nothing is said to it yet. */
-export async function openTalk(
-  flags: TalkFlags,
+interface TalkOptions {
+  /** Looks on at what is done here. */
+  readonly telemetry: readonly Telemetry[]
   /** Told of what goes wrong in the background; a failure for good if absent. */
-  { onError }: { readonly onError?: (error: MillraceError) => void } = {},
-): Promise<Talk> {
+  readonly onError?: (error: MillraceError) => void
+}
+
+/** Opens the thread that the flags name, or a new one, with an agent made of the other flags. Nothing is said to it yet. */
+export async function openTalk(flags: TalkFlags, { telemetry, onError }: TalkOptions): Promise<Talk> {
   const { thread: id, new: isNew = false } = flags
   const failing = new AbortController()
   const failure = failing.signal
@@ -53,6 +56,7 @@ export async function openTalk(
       millrace({
         agents: agent({ name: ownAgent, model, tools, permission, system: flags.system }),
         store: onlyOwn(store, info ? [info.id] : []),
+        telemetry,
         onError: onError ?? ((error) => failing.abort(error)),
       }),
       store,

@@ -30,6 +30,8 @@ export interface ChatOptions {
   readonly resumeHint?: ((threadId: string) => string) | undefined
   /** Hands over a function to tell of what goes wrong in the background, so that it does not spoil the screen. */
   readonly onListen?: ((tell: (problem: unknown) => void) => void) | undefined
+  /** Gives lines on the runs there were since it was last asked, to be shown below the latest one. */
+  readonly asides?: (() => readonly string[]) | undefined
   readonly input?: ReadStream | undefined
   readonly output?: WriteStream | undefined
 }
@@ -44,6 +46,7 @@ const table: OptionTable<ChatOptions> = {
   historyFile: someText,
   resumeHint: aFunction,
   onListen: aFunction,
+  asides: aFunction,
   input: anything,
   output: anything,
 }
@@ -83,7 +86,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   })
   const first = newThread(options.thread)
 
-  const front = openFront({ input, output, historyFile, person })
+  const front = withAsides(openFront({ input, output, historyFile, person }), options.asides)
   const context: CommandContext = { session, front, model, tools, listed: [], leave: () => leave() }
   const forget = onSignals(leave)
   try {
@@ -110,6 +113,18 @@ function openFront(options: {
     return lineFront({ input, output, person })
   const colour = wantsColor(output)
   return screenFront({ input, output, colour, history: openHistory(historyFile), person })
+}
+
+/** They are known before the last words of their run are shown, and would stand above them. */
+function withAsides(front: Front, asides: ChatOptions['asides']): Front {
+  if (!asides) return front
+  return {
+    ...front,
+    tell(entry) {
+      front.tell(entry)
+      if (entry.event.type === 'run-end') for (const line of asides()) front.note(line, 'dim')
+    },
+  }
 }
 
 /** Does one thing after the other, in the order in which they were asked for. */
