@@ -1,4 +1,4 @@
-import type { Agent, Model, RunEvent } from '../../dist/index.js'
+import type { Agent, AgentOptions, Model, RunEvent } from '../../dist/index.js'
 import { agent, tool } from '../../dist/index.js'
 import { anthropic } from '../../dist/models/anthropic.js'
 import { openai, openaiChat } from '../../dist/models/openai.js'
@@ -22,7 +22,8 @@ async function read(events: AsyncIterable<RunEvent>, listener: Listener): Promis
   }
 }
 
-const client: Client = {
+/** With what else its agents are given. */
+export const clientWith = (more: Pick<AgentOptions, 'telemetry'> = {}): Client => ({
   label: 'Millrace',
   packages: [],
   wires: ['chat', 'responses', 'messages'],
@@ -30,7 +31,7 @@ const client: Client = {
 export { openai } from '../../dist/models/openai.js'`,
   open(setting) {
     const { tools, maxRounds } = setting
-    const common = { model: models[setting.wire](setting), maxRounds, retry: { attempts: 1 } }
+    const common = { model: models[setting.wire](setting), maxRounds, retry: { attempts: 1 }, ...more }
     const plain = agent(common)
     const equipped = agent({ ...common, tools: tools.map(toolOf) })
 
@@ -58,6 +59,6 @@ export { openai } from '../../dist/models/openai.js'`,
       },
     }
   },
-}
+})
 
-export default client
+export default clientWith()

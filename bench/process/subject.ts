@@ -1,4 +1,4 @@
-import type { Session, Wire } from '../contract.ts'
+import type { Client, Session, Wire } from '../contract.ts'
 import { scenarioOf } from '../server/scenario.ts'
 import { benchTools } from '../works/tools.ts'
 import type { Job } from '../works/work.ts'
@@ -30,14 +30,16 @@ const prompt = 'Please tell me all about it.'
 /** A floor that only reads bytes cannot tell what is in them. */
 const readsNothing = (client: string) => client === 'floor-bytes'
 
+/** The client is the one that the job names, if it is not given. */
 export async function subject(
-  { client: name, wire, url, work }: Job,
+  { client: name, wire, url, work }: Pick<Job, 'client' | 'wire' | 'url' | 'work'>,
   scenarioName: string,
   how: keyof Session = 'answer',
+  given?: Client,
 ): Promise<Subject> {
   const scenario = scenarioOf(scenarioName)
   if (!scenario) throw new Error(`there is no scenario ${scenarioName}`)
-  const client = await loadClient(name)
+  const client = given ?? (await loadClient(name))
   const reason = client.without?.[work]
   if (reason !== undefined) throw new NotOffered(reason)
 

@@ -89,7 +89,8 @@ function parse(args: readonly string[]) {
   }
 }
 
-function chosen<Name extends string>(
+/** The names in an option's value, all of them if there is none. Throws `Misuse` at one that is not known. */
+export function chosen<Name extends string>(
   option: string,
   value: string | undefined,
   known: readonly Name[],
@@ -104,7 +105,7 @@ function chosen<Name extends string>(
   })
 }
 
-function wholeNumber(option: string, value: string): number {
+export function wholeNumber(option: string, value: string): number {
   const number = Number(value)
   if (!Number.isInteger(number) || number < 1)
     throw new Misuse(`--${option}: must be a whole number from 1, not "${value}"`)

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { answer } from '../load/process.ts'
+import { counted } from './otlp-count.ts'
+
+// Takes what OTLP/HTTP sends, in a process of its own. The first part of a path names whoever sends it.
+
+export interface Received {
+  readonly spans: number
+  readonly metrics: readonly string[]
+}
+
+interface Sent {
+  spans: number
+  readonly metrics: Set<string>
+}
+
+const all = new Map<string, Sent>()
+
+function sentBy(name: string): Sent {
+  const known = all.get(name) ?? { spans: 0, metrics: new Set<string>() }
+  all.set(name, known)
+  return known
+}
+
+const server = createServer(async (request, response) => {
+  const [, name = '', ...path] = (request.url ?? '').split('/')
+  const type = request.headers['content-type'] ?? ''
+  const { count, names } = counted(await buffer(request), type)
+  const sent = sentBy(name)
+  if (path.join('/') === 'v1/traces') sent.spans += count
+  else if (path.join('/') === 'v1/metrics') for (const metric of names) sent.metrics.add(metric)
+  // An empty message is all there is to say.
+  response.writeHead(200, { 'content-type': type }).end(type.includes('json') ? '{}' : '')
+})
+
+const asked = {
+  open: () =>
+    new Promise<string>((resolve) => {
+      server.listen({ port: 0, host: '127.0.0.1' }, () => {
+        const address = server.address()
+        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
+      })
+    }),
+  received(name: string): Received {
+    const { spans, metrics } = sentBy(name)
+    return { spans, metrics: [...metrics] }
+  },
+}
+export type ReceiverAnswers = typeof asked
+answer(asked)
