@@ -1,0 +1,173 @@
+import type { Meter, MeterProvider as MeterProviderApi } from '@opentelemetry/api'
+import type { MetricData } from '@opentelemetry/sdk-metrics'
+import {
+  AggregationTemporality,
+  DataPointType,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { z } from 'zod'
+import { agent } from '../src/agent/index.ts'
+import { anthropic } from '../src/models/anthropic.ts'
+import type { Telemetry } from '../src/protocol/index.ts'
+import type { Conventions } from '../src/telemetry/otel.ts'
+import { otel } from '../src/telemetry/otel.ts'
+import { providerSimulator, scriptedModel } from '../src/testing/index.ts'
+import type { ThreadStore } from '../src/threads/index.ts'
+import { memoryStore, millrace } from '../src/threads/index.ts'
+import { tool } from '../src/tools/index.ts'
+import type { Metric } from './prometheus-names.ts'
+
+/** A metric that has been measured, with all the attributes that were ever on it. */
+export interface Measured extends Metric {
+  readonly attributes: ReadonlySet<string>
+}
+
+/** Lets everything happen that is measured, and tells what was. Fails if anything that could be measured was not. */
+export async function measureEverything(conventions: Conventions): Promise<Measured[]> {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 })
+  const provider = new MeterProvider({ readers: [reader] })
+  const made = new Set<string>()
+  const telemetry = otel({ meterProvider: noting(provider, made), conventions })
+
+  await ownRuns(telemetry)
+  // What an app is asked for can be asked while it is open.
+  await threads(telemetry, () => provider.forceFlush())
+  const all = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+  await provider.shutdown()
+
+  const measured = new Map(all.map((metric) => [metric.descriptor.name, measuredOf(metric)]))
+  const missing = [...made].filter((name) => !measured.has(name))
+  if (missing.length > 0) throw new Error(`these were made, and never measured: ${missing.join(', ')}`)
+  return [...measured.values()]
+}
+
+/** Two rounds with tools, over a wire; one request that is refused, one that breaks off, one run that fails. */
+async function ownRuns(telemetry: Telemetry) {
+  const usage = {
+    inputTokens: 90,
+    outputTokens: 20,
+    reasoningTokens: 5,
+    cacheReadTokens: 40,
+    cacheWriteTokens: 30,
+  }
+  const provider = await providerSimulator(
+    [
+      [{ error: { code: 'overloaded' } }],
+      [{ text: 'Let me' }, { error: { code: 'stream_error' } }],
+      [{ call: 'orders', input: {} }, { call: 'stock', input: {} }, { usage }],
+      // Longer than what is read from a socket at once.
+      'It has shipped. '.repeat(20_000),
+      [{ error: { code: 'auth' } }],
+    ],
+    { checks: false, deltaChars: 10_000 },
+  )
+  const model = anthropic('claude-sonnet-5-5', { baseURL: provider.url, apiKey: 'sk-ant-test' })
+  const named = (name: string, run: () => Promise<string>) =>
+    tool({ name, description: name, input: z.object({}), run })
+  const support = agent({
+    name: 'support',
+    model,
+    tools: [
+      named('orders', async () => 'shipped'),
+      named('stock', () => Promise.reject(new Error('the database is away'))),
+    ],
+    retry: { baseMs: 1 },
+    telemetry,
+  })
+  try {
+    await support.run('Where is ORD-42?')
+    await support.stream('And now?').result
+  } finally {
+    await provider.close()
+  }
+}
+
+/** One thread whose process is lost, on a disk that hiccups, and one whose context cannot be made. */
+async function threads(telemetry: Telemetry, whileOpen: () => Promise<void>) {
+  let time = 1_000_000
+  const store = memoryStore({ now: () => time })
+  const options = { telemetry, leaseMs: 60_000, recoverMs: 10, onError() {} }
+  const named = (model: ReturnType<typeof scriptedModel>) => agent({ name: 'support', model })
+
+  const lost = millrace({
+    ...options,
+    store,
+    agents: named(scriptedModel(() => [{ text: 'Let' }, { hang: true }])),
+  })
+  const heard = lost.thread('t').follow()[Symbol.asyncIterator]()
+  await lost.thread('t').send('Where is ORD-42?')
+  for (let next = await heard.next(); next.value?.event.type !== 'text'; next = await heard.next());
+
+  time += 60_001
+  const heir = millrace({
+    ...options,
+    store: hiccuping(store),
+    agents: named(scriptedModel(() => 'It has shipped.')),
+    context({ id }) {
+      if (id === 'bad') throw new Error('no such customer')
+    },
+  })
+  for await (const _ of heir.thread('t').follow({ until: 'idle' }));
+  const seq = await heir.thread('bad').send('And mine?')
+  for await (const _ of heir.thread('bad').follow({ until: seq }));
+
+  await whileOpen()
+  await heard.return?.()
+  await heir.close()
+  await lost.close({ graceMs: 0 })
+  await store.close()
+}
+
+/** Fails the first time that something is written. */
+function hiccuping(store: ThreadStore): ThreadStore {
+  let isFirst = true
+  return new Proxy(store, {
+    get(target, name: keyof ThreadStore) {
+      if (name !== 'append') return target[name]
+      return async (batches: Parameters<ThreadStore['append']>[0]) => {
+        if (!isFirst) return target.append(batches)
+        isFirst = false
+        throw new Error('the disk hiccups')
+      }
+    },
+  })
+}
+
+/** The same provider; what is made with it is noted. */
+function noting(provider: MeterProviderApi, made: Set<string>): MeterProviderApi {
+  return {
+    getMeter(...scope) {
+      return new Proxy(provider.getMeter(...scope), {
+        get(meter, key: keyof Meter) {
+          const method = meter[key] as (name: string, ...more: unknown[]) => unknown
+          return (name: string, ...more: unknown[]) => {
+            if (key.startsWith('create')) made.add(name)
+            return method.call(meter, name, ...more)
+          }
+        },
+      })
+    },
+  }
+}
+
+function measuredOf({ descriptor, ...metric }: MetricData): Measured {
+  const { name, unit } = descriptor
+  const attributes = new Set(metric.dataPoints.flatMap((point) => Object.keys(point.attributes)))
+  return { name, unit, kind: kindOf(metric), attributes }
+}
+
+function kindOf(metric: Omit<MetricData, 'descriptor'>): Metric['kind'] {
+  switch (metric.dataPointType) {
+    case DataPointType.SUM:
+      return 'counter'
+    case DataPointType.GAUGE:
+      return 'gauge'
+    default:
+      return 'histogram'
+  }
+}

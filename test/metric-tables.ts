@@ -1,0 +1,53 @@
+import { parseMarkdown } from './markdown.ts'
+import type { Metric } from './prometheus-names.ts'
+
+/** A metric as the document describes it. */
+interface Row extends Metric {
+  readonly attributes: readonly string[]
+  readonly isOlder: boolean
+}
+
+/** What the document calls each of them, by its own key below the table. */
+const groupsOfAttributes: Readonly<Record<string, readonly string[]>> = {
+  agent: ['gen_ai.agent.name'],
+  tool: ['gen_ai.tool.name', 'gen_ai.tool.type'],
+  error: ['error.type'],
+  outcome: ['millrace.run.outcome'],
+  model: [
+    'gen_ai.operation.name',
+    'gen_ai.provider.name',
+    'gen_ai.request.model',
+    'server.address',
+    'server.port',
+  ],
+  answer: ['gen_ai.response.model'],
+  modality: ['gen_ai.token.modality'],
+}
+
+/** The rows of its tables that are about metrics. */
+export function metricRows(source: string): Row[] {
+  let head = ''
+  return parseMarkdown(source).prose.flatMap((line) => {
+    const [first = '', kind = '', unit = '', attributes = ''] = line
+      .split('|')
+      .slice(1)
+      .map((cell) => cell.trim())
+    const name = /^`(.+)`$/.exec(first)?.[1]
+    if (name === undefined) {
+      if (!/^-*$/.test(first) || line === '') head = first
+      return []
+    }
+    if (head !== 'metric' && head !== 'older name') return []
+    const isOlder = head === 'older name'
+    const words = isOlder || attributes === '' ? [] : attributes.split(', ')
+    return [
+      {
+        name,
+        kind: kind as Metric['kind'],
+        unit: unit.replaceAll('`', ''),
+        attributes: words.flatMap((word) => groupsOfAttributes[word] ?? word.replaceAll('`', '')),
+        isOlder,
+      },
+    ]
+  })
+}

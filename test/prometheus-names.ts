@@ -1,0 +1,32 @@
+/** What is known of a metric before anything is measured. */
+export interface Metric {
+  readonly name: string
+  readonly unit: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+}
+
+/** Of the units that there are here; those in braces are remarks, and drop out. */
+const units: Readonly<Record<string, string>> = { s: 'seconds' }
+
+/**
+ * The series of a metric, as the exporter of the collector and the receiver of Prometheus call them unless told otherwise: by
+ * github.com/prometheus/otlptranslator with UnderscoreEscapingWithSuffixes.
+ */
+export function seriesOf({ name, unit, kind }: Metric): string[] {
+  const words = name.split(/[^a-zA-Z0-9:]+/)
+  const suffix = unitOf(unit)
+  if (suffix !== undefined && !words.includes(suffix)) words.push(suffix)
+  if (kind === 'counter') words.push('total')
+  const whole = words.join('_')
+  return kind === 'histogram' ? [`${whole}_bucket`, `${whole}_count`, `${whole}_sum`] : [whole]
+}
+
+export function labelOf(attribute: string): string {
+  return attribute.replaceAll(/[^a-zA-Z0-9]/g, '_')
+}
+
+function unitOf(unit: string): string | undefined {
+  if (/^\{.*\}$/.test(unit)) return undefined
+  if (!Object.hasOwn(units, unit)) throw new Error(`say what Prometheus makes of the unit '${unit}'`)
+  return units[unit]
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { plainEnv, run } from './processes.ts'
+import { root } from './root.ts'
+
+const manifest: { readonly exports: Readonly<Record<string, { readonly default?: string }>> } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+)
+
+/** The sources behind what the package exports, but for the one that is OpenTelemetry. */
+const doors = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  subpath === './otel' ? [] : (target.default?.replace(/^\.\/dist\/(.*)\.js$/, './src/$1.ts') ?? []),
+)
+
+/** Runs a program for which it is as if OpenTelemetry were not installed; tells what of it was asked for all the same. */
+async function withoutIt(program: string) {
+  const source = `
+    import { registerHooks } from 'node:module'
+    const asked = []
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (!specifier.startsWith('@opentelemetry/')) return next(specifier, context)
+        asked.push(specifier + ' by ' + context.parentURL)
+        throw new Error(specifier + ' is not installed')
+      },
+    })
+    process.on('exit', () => console.log(JSON.stringify(asked)))
+    ${program}
+  `
+  const args = ['--no-warnings', '--input-type=module', '--eval', source]
+  return run(process.execPath, args, { cwd: root, env: plainEnv() })
+}
+
+const nothing = { exit: 0, stdout: '[]\n', stderr: '' }
+
+test('importing anything but millrace/otel asks for nothing of OpenTelemetry', async () => {
+  expect(doors).toContain('./src/index.ts')
+  expect(await withoutIt(doors.map((path) => `await import('${path}')`).join('\n'))).toEqual(nothing)
+})
+
+test('nor does a run that nobody looks on at, or one in a thread, or one that a logger is told of', async () => {
+  const program = `
+    const { agent, logs, millrace } = await import('./src/index.ts')
+    const { scriptedModel } = await import('./src/testing/index.ts')
+    const lines = []
+    const logger = { debug() {}, info: (...line) => lines.push(line), warn() {}, error() {} }
+    const model = () => scriptedModel(() => 'Yes.')
+    await agent({ model: model() }).run('Hi')
+    await agent({ model: model(), telemetry: logs(logger) }).run('Hi')
+    const app = millrace({ agents: agent({ model: model() }) })
+    const thread = app.thread()
+    await thread.send('Hi')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    await app.close()
+    if (lines.length === 0) throw new Error('nothing was logged')
+  `
+  expect(await withoutIt(program)).toEqual(nothing)
+})
+
+test('only millrace/otel does', async () => {
+  const { exit, stdout, stderr } = await withoutIt(`await import('./src/telemetry/otel.ts')`)
+  expect(exit).not.toBe(0)
+  expect(stdout).toMatch('@opentelemetry/api')
+  expect(stderr).toMatch('@opentelemetry/api is not installed')
+})
