@@ -1,3 +1,5 @@
+import type { SpanProcessor } from '@opentelemetry/sdk-trace'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../agent/index.ts'
@@ -7,6 +9,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import type { Metric } from './otel.test-kit.ts'
 import { measured } from './otel.test-kit.ts'
+import { otel } from './otel.ts'
 
 const look = tool({
   name: 'look',
@@ -183,4 +186,25 @@ test('runs of one agent after the other are summed up, those of another are apar
   expect(await seen.points('gen_ai.client.inference.duration')).toMatchObject([{ value: { count: 3 } }])
   for (const name of ['input_tokens', 'output_tokens'])
     expect(await seen.points(`gen_ai.client.inference.usage.${name}`)).toMatchObject([{ value: 0 }])
+})
+
+test('a span processor that throws takes no figure along', async () => {
+  const seen = measured()
+  const failing: SpanProcessor = {
+    onStart() {},
+    onEnd() {
+      throw new Error('out of order')
+    },
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  }
+  const tracerProvider = new TracerProvider({ spanProcessors: [failing] })
+  const telemetry = otel({ tracerProvider, meterProvider: seen.meterProvider })
+  const model = scriptedModel(rounds, { id: 'gpt' })
+  const { outcome } = await agent({ name: 'desk', model, tools: [look], telemetry }).run('look')
+  expect(outcome).toBe('completed')
+  const counts = async (name: string) => (await seen.points(name)).map(({ value }) => value)
+  expect(await counts('millrace.runs')).toEqual([1])
+  expect(await counts('gen_ai.execute_tool.duration')).toMatchObject([{ count: 3 }])
+  expect(await counts('gen_ai.client.inference.duration')).toMatchObject([{ count: 2 }])
 })

@@ -77,10 +77,11 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
     const said = isTakenBack ? undefined : call?.draft?.message()
     if (said && finishReason !== undefined) put('gen_ai.output.messages', () => outputOf(said, finishReason))
     if (errorType !== undefined) fail(span, error && content?.words(span, () => error.message, { agent }))
-    span.end()
     const instruments = kit.instruments()
     instruments.ended(agent, outcome)
     instruments.runSeconds.record((performance.now() - begunAt) / 1000, withError(byAgent, errorType))
+    // Last: whoever takes it may throw.
+    span.end()
   }
 
   function spend(usage: Partial<Usage> | undefined) {

@@ -59,7 +59,6 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
   const running = new Map<string, Running>()
   /** What the model wrote, where that is put on spans: text, if it is no JSON. */
   const inputs = new Map<string, JsonObject | string>()
-  const metricsByTool = new Map<string, Attributes>()
   let specs: readonly ToolSpec[] = []
 
   function begin(name: string, input: JsonObject | string | undefined): Span {
@@ -99,14 +98,14 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
     span.end()
   }
 
-  function metricsOf(name: string): Attributes {
-    const attributes = metricsByTool.get(name) ?? {
+  function measure(name: string, errorType: string | undefined, { startedAt }: Running) {
+    const attributes = {
       'gen_ai.tool.name': name,
       'gen_ai.tool.type': 'function',
       'gen_ai.agent.name': owner.agent,
     }
-    metricsByTool.set(name, attributes)
-    return attributes
+    const seconds = (performance.now() - startedAt) / 1000
+    kit.instruments().toolSeconds.record(seconds, withError(attributes, errorType))
   }
 
   return {
@@ -141,12 +140,11 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
           span,
           content?.words(span, () => wordsOf(output), { agent: owner.agent, tool: name }),
         )
-      span.end()
       running.delete(callId)
       inputs.delete(callId)
-      if (!ran) return
-      const seconds = (performance.now() - ran.startedAt) / 1000
-      kit.instruments().toolSeconds.record(seconds, withError(metricsOf(name), errorType))
+      if (ran) measure(name, errorType, ran)
+      // Last: whoever takes it may throw.
+      span.end()
     },
     asked(requestId) {
       for (const callId of running.keys()) if (requestId.startsWith(`${callId}/`)) stop(callId, 'waiting')
