@@ -129,7 +129,8 @@ describePage('the list of threads', (visit) => {
     const list = listOf(page)
     await expect.poll(async () => (await list.titles()).length, patience).toBe(50)
     await list.nav.getByRole('button', { name: 'More' }).click()
-    await expect.poll(async () => (await list.titles()).length, patience).toBe(100)
+    // Whoever clicks has come to the end of the list, and what is seen there may ask for the rest by itself.
+    await expect.poll(async () => (await list.titles()).length, patience).toBeGreaterThanOrEqual(100)
     await list.row('thread-20').first().scrollIntoViewIfNeeded()
     await expect.poll(async () => (await list.titles()).length, patience).toBe(120)
     await expect.poll(() => list.nav.getByRole('button', { name: 'More' }).count(), patience).toBe(0)
