@@ -101,6 +101,7 @@ export function asking(options: AskOptions, signal: AbortSignal): Asking {
       idleMs,
       onEvent(event) {
         if (event.type === 'text') text += event.text
+        if (event.type === 'restart') text = ''
       },
       observer: options.observeAside(call),
     })

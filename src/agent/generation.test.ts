@@ -77,7 +77,7 @@ describe('a model that tells its events in lists', () => {
       stream: () => ({
         async *batches() {
           while (asked) yield []
-          yield [done]
+          yield [text('a'), done]
         },
         async *[Symbol.asyncIterator]() {},
       }),

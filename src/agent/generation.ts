@@ -6,12 +6,15 @@ import type {
   Model,
   ModelEvent,
   ModelRequest,
+  ProviderData,
 } from '../protocol/index.ts'
 import { MillraceError, mergeSettings, toMillraceError } from '../protocol/index.ts'
 
 export interface GenerationOptions {
   readonly model: Model
   readonly request: ModelRequest
+  /** Goes on with the generation that this checkpoint belongs to. */
+  readonly resume?: ProviderData | undefined
   readonly clock: Clock
   /** How long the first event may take, and each one after it. */
   readonly firstEventMs: number
@@ -39,10 +42,11 @@ export interface Generation {
 /** At a microsecond or so for an event, others wait less than a millisecond. */
 const eventsPerTurn = 256
 
-/** Sends one request to a model and passes on what it says. */
+/** Sends one request to a model, or goes on with one that was sent, and passes on what it says. */
 export function generate({
   model,
   request,
+  resume,
   clock,
   firstEventMs,
   idleMs,
@@ -85,7 +89,8 @@ export function generate({
     const { signal } = controller
     const { wire, headers } = observer ?? {}
     const asked = headers ? withHeaders(request, headers) : request
-    const stream = model.stream(asked, wire ? { signal, wire } : { signal })
+    const options = wire ? { signal, wire } : { signal }
+    const stream = resume ? model.background?.resume(resume, asked, options) : model.stream(asked, options)
     if (typeof stream?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,

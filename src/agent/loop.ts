@@ -216,6 +216,13 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         case 'keep':
           rounds.interrupt()
           break
+        case 'rejoin': {
+          // Calls that were closed before run while the rest is generated.
+          await takeUpCalls()
+          const error = stopped ? undefined : await rounds.rejoin()
+          if (error) end('failed', error)
+          break
+        }
         case 'execute':
           // Of a run that goes on with another, nobody has said so yet.
           runtime.modelDone()

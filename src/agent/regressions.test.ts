@@ -33,6 +33,7 @@ async function* saying(...events: unknown[]) {
   for (const event of events) yield event
 }
 
+const text = { type: 'text', text: 'Hi.' } as const
 const done: DoneEvent = { type: 'done', finish: 'stop' }
 const callOf = (callId: string, input: object = { value: callId }, name = 'echo') => ({
   type: 'tool-call',
@@ -322,6 +323,7 @@ describe('a model that does not keep to the protocol', () => {
     let closed = false
     async function* more() {
       try {
+        yield { type: 'text', text: 'in time' }
         yield done
         yield { type: 'text', text: 'late' }
       } finally {
@@ -329,7 +331,7 @@ describe('a model that does not keep to the protocol', () => {
       }
     }
     const run = agent({ model: rawModel(more) }).stream('go')
-    expect(await run.result).toMatchObject({ outcome: 'completed', text: '' })
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: 'in time' })
     expect(closed).toBe(true)
   })
 
@@ -341,7 +343,7 @@ describe('a model that does not keep to the protocol', () => {
       cacheReadTokens: null,
       cacheWriteTokens: 3,
     }
-    const run = agent({ model: rawModel(() => saying({ ...done, usage })) }).stream('go')
+    const run = agent({ model: rawModel(() => saying(text, { ...done, usage })) }).stream('go')
     expect((await run.result).usage).toEqual({ ...noUsage, cacheWriteTokens: 3 })
     expect(of(await collect(run), 'round-end')[0]?.usage).toEqual({ cacheWriteTokens: 3 })
   })
@@ -1359,7 +1361,7 @@ describe('defaults', () => {
 
 test('what a model tells of its answer stands at the end of the round, as a copy', async () => {
   const metadata = { id: 'resp_1', deep: { n: 1 } }
-  const run = agent({ model: rawModel(() => saying({ ...done, metadata })) }).stream('go')
+  const run = agent({ model: rawModel(() => saying(text, { ...done, metadata })) }).stream('go')
   await run.result
   metadata.deep.n = 2
   expect(of(await collect(run), 'round-end')).toMatchObject([{ metadata: { id: 'resp_1', deep: { n: 1 } } }])

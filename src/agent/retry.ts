@@ -14,6 +14,8 @@ export interface Retries {
   readonly model: Model
   /** Takes a failure; tells how long to wait before sending again to `model`, or nothing if it is hopeless. */
   failed(error: MillraceError): number | undefined
+  /** Goes on with the first model that fits. False if none does. */
+  use(fits: (model: Model) => boolean): boolean
   succeeded(): void
 }
 
@@ -27,9 +29,16 @@ export function retries(
     get model() {
       return models[index] as Model
     },
-    failed({ retryable, retryAfterMs = 0 }) {
+    use(fits) {
+      const found = models.findIndex(fits)
+      if (found >= 0) index = found
+      return found >= 0
+    },
+    failed({ code, retryable, retryAfterMs = 0 }) {
       failures++
-      if (retryable && failures < attempts && retryAfterMs <= maxDelayMs) {
+      // Who has nothing to say twice will have nothing to say.
+      const most = code === 'empty_answer' ? Math.min(attempts, 2) : attempts
+      if (retryable && failures < most && retryAfterMs <= maxDelayMs) {
         const backoff = Math.min(baseMs * 2 ** (failures - 1), maxDelayMs)
         // Jitter, so that those who failed together do not come back together.
         return Math.max(retryAfterMs, backoff * (0.5 + Math.random() / 2))

@@ -4,7 +4,7 @@ import type { Elapsed } from './generation.ts'
 
 /** The end of a round as its model said it. */
 export function roundEnd(
-  { finish, usage: reported, metadata }: DoneEvent,
+  { finish, usage: reported, contextTokens, metadata }: DoneEvent,
   timings: Elapsed,
   round: { readonly round: number; readonly model: string },
 ): RoundEndEvent {
@@ -16,6 +16,7 @@ export function roundEnd(
     ...round,
     finish,
     ...(usage && { usage }),
+    ...(contextTokens !== undefined && { contextTokens }),
     timings: {
       ...timings,
       ...(tokens && tellingMs > 0 && { tokensPerSecond: (tokens / tellingMs) * 1000 }),

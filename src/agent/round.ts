@@ -9,6 +9,8 @@ import type {
 import { isObject, MillraceError, messageOf, partialJson } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { isThenable } from '../tools/index.ts'
+import type { Said } from './catch-up.ts'
+import { catchUp } from './catch-up.ts'
 
 export interface RoundOptions {
   readonly state: RunState
@@ -19,12 +21,18 @@ export interface RoundOptions {
   readonly refusal: string | undefined
   /** Why the call at this place of the round is not run; undefined if it is. */
   readonly overTheLimit: (index: number) => string | undefined
+  /** Everything that was shown is void, and comes anew. What it throws ends the generation. */
+  readonly restart: (reason: string) => void
+  /** What the log has of a generation that is gone on with, since its checkpoint: it comes again, and is not shown again. */
+  readonly past?: readonly Said[] | undefined
 }
 
 /** Places what a model says in the run: passes deltas on, gives calls ids of their own, hands each over as it closes. */
 export interface Round {
   /** True once a listener has seen anything of it. */
   readonly shown: boolean
+  /** Everything that the log had of it has come again. */
+  readonly caughtUp: boolean
   /** Throws `llm_error` on what no model may say. */
   hear(event: Exclude<ModelEvent, DoneEvent>): void
   /** The model is done: tells the calls it began and never closed as such, and gives them back to be answered. */
@@ -38,7 +46,9 @@ interface OpenCall {
   problem?: string
 }
 
-export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }: RoundOptions): Round {
+export function tellRound(options: RoundOptions): Round {
+  const { state, emit, runtime, tools, refusal, overTheLimit, restart, past = [] } = options
+  let catching = past.length > 0 ? catchUp(past) : undefined
   /** By the id the wire uses, which may come again for a later call, or be empty. */
   const open = new Map<string, OpenCall>()
   const closedCalls = new Map<string, ToolCallEvent>()
@@ -58,10 +68,10 @@ export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }
     return callId
   }
 
-  function begin(wireId: string, name: string): OpenCall {
+  function begin(wireId: string, name: string, callId = ownId(wireId)): OpenCall {
     const onInput = tools.get(name)?.onInput
     const call: OpenCall = {
-      callId: ownId(wireId),
+      callId,
       ...(onInput && !refusal && { partial: { json: partialJson(), onInput } }),
     }
     open.set(wireId, call)
@@ -105,11 +115,39 @@ export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }
     else runtime.submit({ call: closed, tools, attempt: 1 })
   }
 
+  /** What of an event the log does not have yet, if anything. */
+  function freshOf(event: Said): Said | undefined {
+    if (!catching) return event
+    const own = event.type === 'tool-input' ? open.get(event.callId) : undefined
+    const { known, fresh } = catching.take(event, own?.callId)
+    if (own && known?.type === 'tool-input') readPartial(own, known.delta)
+    if (event.type === 'tool-input-start' && known?.type === event.type)
+      begin(event.callId, event.name, known.callId)
+    if (event.type === 'tool-call' && known) {
+      open.delete(event.callId)
+      closedCalls.set(event.callId, event)
+    }
+    return fresh
+  }
+
   return {
     get shown() {
       return shown
     },
-    hear(event) {
+    get caughtUp() {
+      return catching?.done ?? true
+    },
+    hear(said) {
+      if (said.type === 'restart') {
+        open.clear()
+        closedCalls.clear()
+        catching = undefined
+        if (shown) restart(said.reason)
+        shown = false
+        return
+      }
+      const event = catching ? freshOf(said) : said
+      if (!event) return
       switch (event.type) {
         case 'text':
         case 'reasoning':
@@ -119,6 +157,9 @@ export function tellRound({ state, emit, runtime, tools, refusal, overTheLimit }
         case 'part-end':
         case 'provider-tool':
           return show(event)
+        case 'checkpoint':
+          // Nothing to see, and nothing to take back.
+          return emit(event)
         case 'tool-input-start': {
           if (typeof event.callId !== 'string') throw misbehaved('began a call without an id')
           const { callId } = begin(event.callId, event.name)

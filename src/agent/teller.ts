@@ -1,14 +1,14 @@
 import type {
   CallObserver,
+  FinishReason,
   Message,
-  MillraceError,
   Model,
   ModelCall,
   RunEvent,
   RunState,
   RunTelemetry,
 } from '../protocol/index.ts'
-import { messagesOf, nextAction } from '../protocol/index.ts'
+import { hasStarted, MillraceError, messagesOf } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { Generation } from './generation.ts'
@@ -34,6 +34,8 @@ export interface Teller {
   recallTools(): Promise<void>
   /** Tells one round. Gives the error if that is hopeless; throws what the caller's hooks do. */
   tell(): Promise<MillraceError | undefined>
+  /** Tells the rest of a round that its provider goes on with; where that is not to be had, the round is told anew later. */
+  rejoin(): Promise<MillraceError | undefined>
   /** Closes a round that the model did not finish. */
   interrupt(error?: MillraceError): void
   /** The run is over: nothing more is sent or told. With an error, the request that is under way ends with it. */
@@ -71,6 +73,9 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   let shortening: AbortController | undefined
   let tools: ReadonlyMap<string, Tool> = byName(options.tools())
   let toolsOfRound = 0
+  let latestPlan: RoundPlan<Context> | undefined
+  /** Of the current round. */
+  let attempt = 1
 
   /** A round as the agent's options and the caller's hook want it. */
   function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
@@ -102,6 +107,11 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   function setTools(plan: RoundPlan<Context>) {
     tools = byName(plan.tools)
     toolsOfRound = plan.round
+    latestPlan = plan
+  }
+
+  async function recallTools() {
+    if (toolsOfRound !== state.round) setTools(await plan(state.round, state.history))
   }
 
   /** Until it is time, or the run is over. */
@@ -116,7 +126,26 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     })
   }
 
+  /** Whether a model can go on with the generation that is under way at its provider. */
+  function canResume({ id, provider, background }: Model): boolean {
+    return background !== undefined && id === state.model && provider === state.checkpoint?.opaque.provider
+  }
+
+  /** Nobody will ask for the rest of the round: a provider that goes on without us is told to stop. */
+  function giveUp() {
+    const { checkpoint } = state
+    const model = [...models, latestPlan?.model].find((one) => one && canResume(one))
+    if (checkpoint) void model?.background?.cancel(checkpoint.opaque, options.settings)
+  }
+
+  function retract(reason: string) {
+    giveUp()
+    runtime.roundOver()
+    emit({ type: 'round-retract', round: state.round, reason })
+  }
+
   function interrupt(error?: MillraceError) {
+    giveUp()
     emit({
       type: 'round-end',
       round: state.round,
@@ -152,56 +181,92 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   }
 
   async function tell(): Promise<MillraceError | undefined> {
-    let sending = await begin()
+    const sending = await begin()
+    return sending && send(sending, { shown: false })
+  }
+
+  async function rejoin(): Promise<MillraceError | undefined> {
+    await recallTools()
+    if (stopped || !latestPlan) return undefined
+    const sending = take(latestPlan)
+    if (sending.chosen.use(canResume)) return send(sending, { shown: true })
+    // It was begun by a model that this agent does not have any more.
+    if (hasStarted(state)) interrupt()
+    else retract('the run was interrupted and goes on from here')
+    return undefined
+  }
+
+  /** Sends requests for a round until one is answered. `shown` says whether anything of the round was shown before. */
+  async function send(first: Sending<Context>, { shown }: { shown: boolean }) {
+    let sending = first
     let shortenings = 0
-    for (let attempt = 1; sending && !stopped; attempt++) {
-      const failed = await tellOnce(sending, attempt)
+    for (attempt = 1; !stopped; ) {
+      const { model } = sending.chosen
+      const resumes = canResume(model)
+      const failed = await tellOnce(sending, resumes)
       if (!failed || stopped) return undefined
+      shown ||= failed.shown
       let { error } = failed
-      if (error.code === 'context_overflow' && !failed.shown && shortenings++ < maxShortenings) {
+      if (error.code === 'context_overflow' && !shown && shortenings++ < maxShortenings) {
         const shorter = await shorterThan(sending, error)
         if (stopped) return undefined
         if (shorter.sending) {
           sending = shorter.sending
-          await sendAgain(sending, { attempt: attempt + 1, delayMs: 0, error })
+          await sendAgain(sending, 0, error)
           continue
         }
         error = shorter.error
       }
-      const delayMs = sending.chosen.failed(error)
+      // A connection that brought something was a good one.
+      if (resumes && failed.shown) sending.chosen.succeeded()
+      // The provider does not know the generation any more: nothing is wrong with a new one.
+      const isLost = resumes && !error.retryable
+      const delayMs = isLost ? 0 : sending.chosen.failed(error)
       if (delayMs === undefined) return error
-      if (nextAction(state, options).type === 'keep') {
+      const goesOn = !isLost && sending.chosen.model === model && canResume(model)
+      if (!goesOn && hasStarted(state)) {
         // The round stands as far as it closed: generating it again would run its calls twice.
         interrupt(error)
         runtime.modelDone()
         await waitFor(delayMs)
         return undefined
       }
-      if (failed.shown) {
-        runtime.roundOver()
-        emit({ type: 'round-retract', round: sending.plan.round, reason: error.message })
+      if (!goesOn && (shown || state.checkpoint)) {
+        retract(error.message)
+        shown = false
       }
-      await sendAgain(sending, { attempt: attempt + 1, delayMs, error })
+      await sendAgain(sending, delayMs, error)
     }
     return undefined
   }
 
   function sendAgain(
     { plan, chosen }: Sending<Context>,
-    { attempt, delayMs, error }: { attempt: number; delayMs: number; error: MillraceError },
+    delayMs: number,
+    error: MillraceError,
   ): Promise<void> {
-    const { round } = plan
-    emit({ type: 'round-retry', round, attempt, model: chosen.model.id, delayMs, error: error.toJSON() })
+    tellRetry(plan, chosen.model, delayMs, error)
     return waitFor(delayMs)
   }
 
-  /** Sends one request and tells what comes back. Gives nothing if all went well. */
+  function tellRetry(
+    { round }: RoundPlan<Context>,
+    { id: model }: Model,
+    delayMs: number,
+    error: MillraceError,
+  ) {
+    emit({ type: 'round-retry', round, attempt: ++attempt, model, delayMs, error: error.toJSON() })
+  }
+
+  /** Sends one request, or goes on with one that was sent, and tells what comes back. Gives nothing if all went well. */
   async function tellOnce(
     { plan, chosen }: Sending<Context>,
-    attempt: number,
+    resumes: boolean,
   ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
     const { model } = chosen
     const request = toRequest(plan, model, options.output?.jsonSchema)
+    settle()
+    const { checkpoint } = state
     const round = tellRound({
       state,
       emit,
@@ -209,10 +274,19 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       tools,
       refusal: refusalOf(state, options),
       overTheLimit: (index) => overTheLimit(index, options.maxCallsPerRound),
+      restart(reason) {
+        settle()
+        const error = new MillraceError({ op: 'model.stream', code: 'stream_error', message: reason })
+        if (hasStarted(state)) throw error
+        retract(reason)
+        tellRetry(plan, model, 0, error)
+      },
+      past: resumes && checkpoint ? [...checkpoint.since] : undefined,
     })
     generation = generate({
       model,
       request,
+      resume: resumes ? checkpoint?.opaque : undefined,
       clock,
       firstEventMs: options.firstEventMs,
       idleMs: options.idleMs,
@@ -224,9 +298,12 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     const { elapsed } = generation
     const { done, error } = await generation.end
     if (stopped) return undefined
-    if (error) return { error, shown: round.shown }
-    chosen.succeeded()
+    const { shown } = round
+    if (error) return { error, shown }
     settle()
+    if (!round.caughtUp) return { error: cutShort(model), shown }
+    if (saidNothing(state, done.finish)) return { error: emptyAnswer(model, done.finish), shown }
+    chosen.succeeded()
     const cutOff = round.closeCutOff(done)
     emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id }))
     runtime.modelDone()
@@ -270,10 +347,9 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     get tools() {
       return tools
     },
-    async recallTools() {
-      if (toolsOfRound !== state.round) setTools(await plan(state.round, state.history))
-    },
+    recallTools,
     tell,
+    rejoin,
     interrupt,
     stop(error) {
       stopped = true
@@ -287,4 +363,24 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return new Map(tools.map((tool) => [tool.name, tool]))
+}
+
+/** Ends that say why there are no words. */
+const silentEnds: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'refusal'])
+
+/** No word, no call, and nothing that the provider itself did. Thoughts are no answer. */
+function saidNothing({ draft, calls, openInputs }: RunState, finish: FinishReason): boolean {
+  if (silentEnds.has(finish) || draft.text !== '' || calls.size + openInputs.size > 0) return false
+  const parts = draft.message()?.content ?? []
+  return !parts.some((part) => part.type === 'provider-tool' && (part.input ?? part.output) !== undefined)
+}
+
+function emptyAnswer({ id }: Model, finish: FinishReason): MillraceError {
+  const message = `the model '${id}' ended its answer (${finish}) without a word, a call or a refusal`
+  return new MillraceError({ op: 'model.stream', code: 'empty_answer', message })
+}
+
+function cutShort({ id }: Model): MillraceError {
+  const message = `the model '${id}' ended its answer before it came to where it had been`
+  return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
 }

@@ -63,6 +63,11 @@ export function assistantDraft(): AssistantDraft {
           parts.push(call)
           return
         }
+        case 'restart':
+          parts.length = 0
+          open = undefined
+          text = ''
+          return
         case 'provider-tool': {
           const { opaque } = event
           // Without it there is nothing to give back: only a sign of life for those who watch.

@@ -6,6 +6,7 @@ import { isObject } from './json.ts'
  * - `streaming_not_supported`: the model cannot stream and streaming was required
  * - `stream_interrupted`: the run was cancelled
  * - `stream_error`: the provider's stream broke or ended without its terminal event
+ * - `empty_answer`: the model ended its answer without a word, a call or a refusal
  * - `llm_error`: the provider answered with a failure that has no finer code
  * - `rate_limit`, `overloaded`, `auth`, `context_overflow`: the provider refused, and why
  * - `timeout`: nothing came for too long, or the run's deadline passed
@@ -23,6 +24,7 @@ export type ErrorCode =
   | 'streaming_not_supported'
   | 'stream_interrupted'
   | 'stream_error'
+  | 'empty_answer'
   | 'llm_error'
   | 'rate_limit'
   | 'overloaded'
@@ -63,7 +65,13 @@ export interface ErrorJson {
 }
 
 /** Codes of failures that pass by themselves; an error of another code is retried only if it says so. */
-const passing: ReadonlySet<ErrorCode> = new Set(['stream_error', 'rate_limit', 'overloaded', 'timeout'])
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'stream_error',
+  'empty_answer',
+  'rate_limit',
+  'overloaded',
+  'timeout',
+])
 
 /** The only error class of this package. */
 export class MillraceError extends Error {

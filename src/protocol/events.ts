@@ -61,6 +61,24 @@ export interface ProviderToolEvent {
   readonly opaque?: ProviderData
 }
 
+/**
+ * The provider began its answer again in the same stream, as happens when an intermediary loses its connection and sends the
+ * request once more. Everything the model said before this event is void.
+ */
+export interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+/**
+ * The provider keeps this generation and can continue it from here, after a lost connection or in another process: `opaque`
+ * says where. Without `opaque` it cannot be continued any more.
+ */
+export interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
 /** Why a generation ended. `other` is a reason of the provider that has no counterpart here. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
 
@@ -72,6 +90,8 @@ export interface DoneEvent {
   readonly type: 'done'
   readonly finish: FinishReason
   readonly usage?: Partial<Usage>
+  /** How long the conversation is for the model now, where that is not what `usage` adds up to. */
+  readonly contextTokens?: number
   /** Whatever else is worth keeping: the provider's id of the response, the model that really answered, … */
   readonly metadata?: JsonObject
 }
@@ -85,6 +105,8 @@ export type ModelEvent =
   | ToolInputEvent
   | ToolCallEvent
   | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
   | DoneEvent
 
 /** First event of a run. `input` is the conversation so far, checked and repaired. */
@@ -153,6 +175,8 @@ export interface RoundEndEvent {
   /** What interrupted it. */
   readonly error?: ErrorJson
   readonly usage?: Partial<Usage>
+  /** How long the conversation is for the model now, where that is not what `usage` adds up to. */
+  readonly contextTokens?: number
   /** Absent if the process that knew them is gone. */
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
@@ -316,7 +340,7 @@ export type RunEvent =
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, DoneEvent>
+  | Exclude<ModelEvent, RestartEvent | DoneEvent>
   | ToolStartEvent
   | ToolProgressEvent
   | ToolResultEvent

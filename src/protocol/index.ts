@@ -15,6 +15,7 @@ export type {
   ApprovalEvent,
   ApprovalRequestEvent,
   CallStatus,
+  CheckpointEvent,
   DoneEvent,
   Entry,
   FinishReason,
@@ -29,6 +30,7 @@ export type {
   ReasoningEvent,
   Remembered,
   RememberFor,
+  RestartEvent,
   RoundEndEvent,
   RoundFinish,
   RoundRetractEvent,
@@ -81,6 +83,7 @@ export type {
 } from './messages.ts'
 export { PROTOCOL_VERSION, textOf, toolCallsOf } from './messages.ts'
 export type {
+  BackgroundGeneration,
   Model,
   ModelCapabilities,
   ModelRequest,
@@ -91,7 +94,7 @@ export type {
   ToolSpec,
   WireListener,
 } from './model.ts'
-export { mayRunTools, nextAction } from './next-action.ts'
+export { hasStarted, mayRunTools, nextAction } from './next-action.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
   aFunction,

@@ -1,6 +1,6 @@
 import type { ModelEvent } from './events.ts'
 import type { JsonObject } from './json.ts'
-import type { Message } from './messages.ts'
+import type { Message, ProviderData } from './messages.ts'
 
 /** A tool as a model is told of it. */
 export interface ToolSpec {
@@ -79,11 +79,22 @@ export interface StreamOptions {
   readonly wire?: WireListener | undefined
 }
 
+/** What a provider can do that goes on generating without a connection. */
+export interface BackgroundGeneration {
+  /**
+   * The events of the same generation from a `checkpoint` on, as `stream` would have given them: what it said since the checkpoint
+   * comes again. Fails with an error that is not retryable if the provider does not know the generation any more.
+   */
+  resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
+  /** Ends the generation at the provider. Never rejects: it may be over, or out of reach. */
+  cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
+}
+
 /**
  * What a provider implements.
  *
  * `stream` generates one round: it may yield any number of events and then exactly one `done`, after which nothing more is
- * read. It fails by throwing, before or between events; a `MillraceError` says whether a second try makes sense, anything
+ * read. After a `restart`, what it has yielded before is void. It fails by throwing, before or between events; a `MillraceError` says whether a second try makes sense, anything
  * else is taken as `llm_error`. Ending without `done` is a failure. It stops soon after `signal` is aborted; whoever reads
  * does not wait for that. A `tool-call` may be yielded only when the wire has closed the call's arguments.
  * It may be called any number of times, also at once.
@@ -98,4 +109,6 @@ export interface Model {
   /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
+  /** Only where it yields `checkpoint` events. */
+  readonly background?: BackgroundGeneration | undefined
 }

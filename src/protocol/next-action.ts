@@ -11,18 +11,20 @@ export interface NextOptions {
  * - `generate`: ask the model for the next round
  * - `retract`: a round is half told and none of its calls has started, so it is told again
  * - `keep`: a round is half told and a call has started, so it stands as far as it closed
+ * - `rejoin`: a round is half told and its provider is still at it, so that the rest can be had from there
  * - `execute`: calls are to be run, or answered with the reason why they are not
  * - `end`: the run is over
  */
 export type Action =
-  | { readonly type: 'generate' | 'retract' | 'keep' | 'execute' }
+  | { readonly type: 'generate' | 'retract' | 'keep' | 'rejoin' | 'execute' }
   | { readonly type: 'end'; readonly outcome: Outcome }
 
 /** What a run does next: a pure function of its log. */
 export function nextAction(state: RunState, options: NextOptions): Action {
   if (state.phase === 'none') return { type: 'generate' }
   const calls = [...state.calls.values()]
-  if (state.phase === 'telling') return { type: calls.some((call) => call.attempts > 0) ? 'keep' : 'retract' }
+  if (state.phase === 'telling' && state.checkpoint) return { type: 'rejoin' }
+  if (state.phase === 'telling') return { type: hasStarted(state) ? 'keep' : 'retract' }
 
   const open = calls.filter((call) => !call.result)
   if (open.some((call) => !call.waiting)) return { type: 'execute' }
@@ -34,6 +36,12 @@ export function nextAction(state: RunState, options: NextOptions): Action {
   if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
   if (calls.length === 0) return { type: 'end', outcome: 'completed' }
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
+}
+
+/** Whether a call of the current round has begun to run: it is not taken back any more. */
+export function hasStarted({ calls }: RunState): boolean {
+  for (const { attempts } of calls.values()) if (attempts > 0) return true
+  return false
 }
 
 /** Whether the calls of the current round are run: the round after the last that may is still told, and its calls only answered. */

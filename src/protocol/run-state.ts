@@ -4,7 +4,9 @@ import type {
   ApprovalEvent,
   ApprovalRequestEvent,
   HeardEvent,
+  ModelEvent,
   Outcome,
+  RoundEndEvent,
   RoundFinish,
   RoundStartEvent,
   RunEvent,
@@ -14,7 +16,7 @@ import type {
 } from './events.ts'
 import { trimToHeard } from './heard.ts'
 import type { JsonObject } from './json.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from './messages.ts'
+import type { AssistantMessage, Message, ProviderData, ToolMessage, UserMessage } from './messages.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -39,6 +41,9 @@ export interface CallState {
   readonly relayed: RunEvent[]
   result?: ToolResultEvent
 }
+
+/** What a model says in a round. */
+type Said = Extract<RunEvent, ModelEvent>
 
 /** Something said to a run. `seq` is its number where it stands in the log of a thread. */
 export interface HeardInput {
@@ -79,6 +84,8 @@ export interface RunState {
   readonly openInputs: Map<string, { name: string; raw: string }>
   /** The calls of the current round, in the order in which they closed. */
   readonly calls: Map<string, CallState>
+  /** Where the provider can go on with the current generation without us, and what it has said since then. */
+  checkpoint: { readonly opaque: ProviderData; readonly since: Said[] } | undefined
   /** Every call id the conversation has used. */
   readonly callIds: Set<string>
   /** The rules that people have allowed along with calls, for as long as the conversation goes on. */
@@ -113,6 +120,7 @@ export function emptyState(): RunState {
     heardChars: undefined,
     openInputs: new Map(),
     calls: new Map(),
+    checkpoint: undefined,
     callIds: new Set(),
     granted: [],
     toolRounds: 0,
@@ -148,17 +156,24 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'reasoning':
     case 'part-end':
     case 'provider-tool':
+      state.checkpoint?.since.push(event)
       return state.draft.push(event)
+    case 'checkpoint':
+      state.checkpoint = event.opaque && { opaque: event.opaque, since: [] }
+      return
     case 'tool-input-start':
+      state.checkpoint?.since.push(event)
       state.callIds.add(event.callId)
       state.openInputs.set(event.callId, { name: event.name, raw: '' })
       return
     case 'tool-input': {
+      state.checkpoint?.since.push(event)
       const input = state.openInputs.get(event.callId)
       if (input) input.raw += event.delta
       return
     }
     case 'tool-call':
+      state.checkpoint?.since.push(event)
       state.openInputs.delete(event.callId)
       state.draft.push(event)
       state.callIds.add(event.callId)
@@ -183,10 +198,11 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return
     case 'round-end':
       state.phase = 'told'
+      state.checkpoint = undefined
       state.openInputs.clear()
       state.finish = event.finish
       state.text = state.draft.text
-      if (event.usage) countRound(state, event.usage)
+      if (event.usage) countRound(state, event)
       return
     case 'tool-start':
       return change(state, event.callId, (call) => {
@@ -259,9 +275,11 @@ function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {
   state.phase = 'telling'
 }
 
-function countRound(state: RunState, usage: Partial<Usage>) {
+function countRound(state: RunState, { usage = {}, contextTokens }: RoundEndEvent) {
   state.usage = addUsage(state.usage, usage)
-  if (usage.inputTokens !== undefined) state.contextTokens = usage.inputTokens + (usage.outputTokens ?? 0)
+  if (contextTokens !== undefined) state.contextTokens = contextTokens
+  else if (usage.inputTokens !== undefined)
+    state.contextTokens = usage.inputTokens + (usage.outputTokens ?? 0)
 }
 
 function replaceOldest(state: RunState, { replaces, message, usage }: SummaryEvent) {
@@ -279,6 +297,7 @@ function forgetRound(state: RunState) {
   state.heardChars = undefined
   state.openInputs.clear()
   state.calls.clear()
+  state.checkpoint = undefined
 }
 
 function remember(state: RunState, message: Message) {

@@ -28,7 +28,7 @@ const ids = { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: (token: string) => `toolu_${t
 export function anthropicMessages(
   messages: readonly Message[],
   provider: string,
-): { system: JsonObject[]; turns: Turn[] } {
+): { system: JsonObject[]; turns: Turn[]; container: string | undefined } {
   const idOf = callIds(ids)
   const system: JsonObject[] = []
   const turns: Turn[] = []
@@ -56,7 +56,21 @@ export function anthropicMessages(
   }
   // `messages: first message must use the "user" role`: a greeting of the assistant needs somebody who was greeted.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: text('(begins)') })
-  return { system, turns: withoutUnanswered(turns) }
+  return { system, turns: withoutUnanswered(turns), container: latestContainer(messages, provider) }
+}
+
+/** The container in which the provider last ran code for this conversation, while there is one. */
+function latestContainer(messages: readonly Message[], provider: string): string | undefined {
+  for (const message of messages.toReversed()) {
+    if (message.role !== 'assistant') continue
+    for (const { opaque } of message.content.toReversed()) {
+      const data = opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : {}
+      if (data.type !== 'container') continue
+      const isOver = Date.parse(String(data.expires_at)) <= Date.now()
+      return isOver ? undefined : String(data.id)
+    }
+  }
+  return undefined
 }
 
 /**
@@ -115,9 +129,9 @@ function assistantBlocks(
     case 'text':
       return text(part.text).map((block) => ({ ...block, ...data }))
     case 'reasoning':
-      // Without its signature, or from elsewhere, it would be refused.
       if (data?.type === 'redacted_thinking') return [data]
-      return data?.signature ? [{ type: 'thinking', thinking: part.text, signature: data.signature }] : []
+      // Without its signature, or from elsewhere, it would be refused.
+      return data?.signature ? [{ ...data, type: 'thinking', thinking: part.text }] : []
     case 'tool-call':
       return [
         {

@@ -6,7 +6,7 @@ import { streamEvents } from '../wire/stream.ts'
 import type { CacheTime } from './cache-marks.ts'
 import type { AnthropicReader } from './reader.ts'
 import { anthropicReader } from './reader.ts'
-import { anthropicBody } from './request.ts'
+import { anthropicBody, containerField } from './request.ts'
 import { traitsOf } from './traits.ts'
 
 /** What Messages knows besides; anything else may stand here too. `tools` are added to the agent's own. */
@@ -80,6 +80,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
       let reader: AnthropicReader | undefined
       let spent: Usage = noUsage
       let pauses = 0
+      let container: string | undefined
       /** What was said before the latest pause. */
       const said: JsonObject[] = []
       return streamEvents({
@@ -88,7 +89,11 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
           const { messages, ...rest } = body
           const goesOn = said.length > 0 ? [{ role: 'assistant', content: said }] : []
           return http.call(
-            { ...rest, messages: [...(messages as JsonValue[]), ...goesOn] },
+            {
+              ...rest,
+              ...(container !== undefined && { container: containerField(container, settings.extra) }),
+              messages: [...(messages as JsonValue[]), ...goesOn],
+            },
             { settings, signal, wire },
           )
         },
@@ -99,6 +104,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
         goesOn() {
           if (!reader?.paused) return false
           said.push(...reader.paused.content)
+          container = reader.paused.container ?? container
           spent = addUsage(spent, reader.paused.usage)
           if (++pauses > mostPauses)
             throw new MillraceError({

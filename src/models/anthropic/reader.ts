@@ -9,10 +9,11 @@ import { messageUsage } from './usage.ts'
 
 type Fields = Record<string, unknown>
 
-/** A content block while it is being written. Those of kinds that are not known are kept too, to read over their deltas. */
+/** A content block while it is being written, of a known kind or not. */
 interface Block {
   readonly type: string
-  readonly start: Fields
+  /** As it was opened; in a block of an unknown kind, with what its deltas added since. */
+  start: Fields
   /** Text, thinking, or the JSON of an input. */
   written: string
   signature: string
@@ -22,7 +23,14 @@ interface Block {
 
 export interface AnthropicReader extends WireReader {
   /** Set when the provider paused in the middle of its own tools: it goes on when it is sent what it has said so far. */
-  readonly paused: { readonly content: readonly JsonObject[]; readonly usage: Partial<Usage> } | undefined
+  readonly paused: Paused | undefined
+}
+
+interface Paused {
+  readonly content: readonly JsonObject[]
+  readonly usage: Partial<Usage>
+  /** The id of the container in which the provider runs code. */
+  readonly container: string | undefined
 }
 
 export interface AnthropicReaderOptions {
@@ -40,16 +48,19 @@ export function anthropicReader(
   const blocks = new Map<number, Block>()
   /** All of them, in the order in which they were begun. */
   const order: Block[] = []
-  const metadata: Record<string, JsonValue> = {}
-  const usage = messageUsage()
   const pattern = framePattern()
+  let metadata: Record<string, JsonValue> = {}
+  let usage = messageUsage()
+  /** The highest index that was opened. */
+  let highest = -1
+  let container: JsonObject | undefined
   let stopReason: string | undefined
   /** A call with no input at all: either its tool takes none, or it was cut off. What comes next tells. */
   let emptyCall: Block | undefined
   /** The latest block was text, and its end has not been told: only another one behind it makes that worth telling. */
   let afterText = false
   let over = false
-  let paused: AnthropicReader['paused']
+  let paused: Paused | undefined
 
   const opaque = (data: JsonValue) => ({ provider, data })
 
@@ -59,11 +70,10 @@ export function anthropicReader(
         if (isObject(event.delta)) readDelta(indexOf(event), event.delta)
         return
       case 'message_start':
-        // Some send it twice.
         if (isObject(event.message)) readMessage(event.message)
         return
       case 'content_block_start':
-        if (isObject(event.content_block)) start(indexOf(event), event.content_block)
+        if (isObject(event.content_block)) start(event.index, event.content_block)
         return
       case 'content_block_stop':
         return stop(indexOf(event))
@@ -78,14 +88,50 @@ export function anthropicReader(
   }
 
   function readMessage(message: Fields) {
+    // Some gateways send the start of a message twice. A message with another id is another answer.
+    const isSame = typeof message.id === 'string' && message.id === metadata.id
+    if (order.length > 0 && isSame) return
+    if (order.length > 0) restart(`a second message was begun before the first had ended`)
     if (typeof message.id === 'string') metadata.id = message.id
     if (typeof message.model === 'string') metadata.model = message.model
     usage.add(message.usage)
+    readContainer(message.container)
+    // Where code of the provider's goes on (programmatic tool calling), everything it had written stands here.
+    if (Array.isArray(message.content))
+      for (const [index, block] of message.content.entries()) {
+        if (!isObject(block)) continue
+        start(index, block)
+        stop(index)
+      }
+    readStop(message)
   }
 
-  function start(index: number, block: Fields) {
-    // The same block once more is a wire that stutters; one that was closed has had its turn, whatever the next is called.
-    if (blocks.get(index)?.closed === false) return
+  /** What came before belongs to an answer that was given up. */
+  function restart(what: string) {
+    blocks.clear()
+    order.length = 0
+    metadata = {}
+    usage = messageUsage()
+    highest = -1
+    container = undefined
+    stopReason = undefined
+    emptyCall = undefined
+    afterText = false
+    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
+  }
+
+  function readContainer(value: unknown) {
+    if (isObject(value) && typeof value.id === 'string') container = value as JsonObject
+  }
+
+  function start(place: unknown, block: Fields) {
+    const index = indexOf({ index: place })
+    const known = blocks.get(index)
+    if (known && isStutter(known, block)) return
+    // Where blocks have no index at all, the next one begins when the one before is closed.
+    const follows = place === undefined && known?.closed !== false
+    if (index <= highest && !follows) restart(`block ${index} was begun again`)
+    highest = index
     const type = String(block.type)
     closeEmptyCall()
     if (afterText && type === 'text') events.push({ type: 'part-end', part: 'text' })
@@ -129,6 +175,9 @@ export function anthropicReader(
         block.written += delta.partial_json
         if (block.type === 'tool_use')
           events.push({ type: 'tool-input', callId: idOf(block.start), delta: delta.partial_json })
+        return
+      default:
+        if (isUnknown(block.type)) block.start = withDelta(block.start, delta)
     }
   }
 
@@ -171,17 +220,14 @@ export function anthropicReader(
       else afterText = block.written !== ''
     } else if (type === 'thinking') {
       const { signature } = block
+      const { thinking: _, ...rest } = begun as JsonObject
       events.push({
         type: 'part-end',
         part: 'reasoning',
-        ...(signature !== '' && { opaque: opaque({ type, signature }) }),
+        ...(signature !== '' && { opaque: opaque({ ...rest, signature }) }),
       })
     } else if (type === 'redacted_thinking') {
-      events.push({
-        type: 'part-end',
-        part: 'reasoning',
-        opaque: opaque({ type, data: begun.data as JsonValue }),
-      })
+      events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(begun as JsonObject) })
     } else if (type === 'tool_use') {
       if (rawOf(block).trim() === '') emptyCall = block
       else closeCall(block)
@@ -202,6 +248,10 @@ export function anthropicReader(
         ...(isFailed(begun) && { isError: true }),
         opaque: opaque(begun as JsonObject),
       })
+    } else {
+      // A summary of what came before (`compaction`), a change of model (`fallback`), and whatever there will be: it goes back as it came.
+      const callId = typeof begun.id === 'string' ? begun.id : `${type}_${index}`
+      events.push({ type: 'provider-tool', callId, name: type, opaque: opaque(begun as JsonObject) })
     }
   }
 
@@ -235,7 +285,11 @@ export function anthropicReader(
   function readMessageDelta(event: Fields) {
     usage.add(event.usage)
     if (!isObject(event.delta)) return
-    const { stop_reason: reason, stop_sequence: sequence, stop_details: details } = event.delta
+    readContainer(event.delta.container)
+    readStop(event.delta)
+  }
+
+  function readStop({ stop_reason: reason, stop_sequence: sequence, stop_details: details }: Fields) {
     if (typeof sequence === 'string') metadata.stopSequence = sequence
     if (isObject(details)) metadata.stopDetails = details as JsonObject
     if (typeof reason !== 'string') return
@@ -247,17 +301,26 @@ export function anthropicReader(
   function finish() {
     over = true
     if (stopReason === undefined) closeEmptyCall()
-    const counted = usage.total
-    if (stopReason === 'pause_turn') {
-      paused = { content: order.filter(isWorthSending).map(whole), usage: counted ?? {} }
+    const { total: counted, contextTokens } = usage
+    if (pauses.has(stopReason ?? '')) {
+      const content = order.filter(isWorthSending).map(whole)
+      paused = { content, usage: counted ?? {}, container: container && idOf(container) }
       if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
+    // A part without words: the next request names the container, so that files and variables in it are still there.
+    if (container)
+      events.push({
+        type: 'part-end',
+        part: 'reasoning',
+        opaque: opaque({ ...container, type: 'container' }),
+      })
     const reason = finishes.get(stopReason ?? '') ?? 'other'
     events.push({
       type: 'done',
       finish: reason,
       ...(spent !== noUsage ? { usage: addUsage(spent, counted ?? {}) } : counted && { usage: counted }),
+      ...(contextTokens !== undefined && { contextTokens }),
       metadata: { ...metadata, ...(reason === 'other' && stopReason && { finishReason: stopReason }) },
     })
   }
@@ -301,6 +364,28 @@ const finishes: ReadonlyMap<string, FinishReason> = new Map([
 
 /** After these, what stands there of a call may not be all of it. */
 const cutsOff: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
+
+/** The provider stops here and goes on when it is sent what it has said: in its own tools, or after it summed up the conversation. */
+const pauses: ReadonlySet<string> = new Set(['pause_turn', 'compaction'])
+
+/** The start of a block that has just begun, once more. */
+function isStutter({ closed, written, start }: Block, again: Fields): boolean {
+  return !closed && written === '' && JSON.stringify(start) === JSON.stringify(again)
+}
+
+/** A block of a kind that is neither text nor thinking nor a tool's: it is only kept. */
+function isUnknown(type: string): boolean {
+  return !/^(text|thinking|redacted_thinking)$|tool_use$|_tool_result$/.test(type)
+}
+
+/** Text is added to what stands there, everything else takes its place. */
+function withDelta(start: Fields, { type: _, ...more }: Fields): Fields {
+  const entries = Object.entries(more).map(([key, value]) => {
+    const before = start[key]
+    return [key, typeof before === 'string' && typeof value === 'string' ? before + value : value]
+  })
+  return { ...start, ...Object.fromEntries(entries) }
+}
 
 /** `server_tool_use`, `mcp_tool_use`: the provider runs it. */
 function isServerTool(type: string): boolean {

@@ -22,7 +22,7 @@ export function anthropicBody(
   { model, provider, traits, settings, cache }: AnthropicRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, extra } = settings
-  const { system, turns } = anthropicMessages(request.messages, provider)
+  const { system, turns, container } = anthropicMessages(request.messages, provider)
   const native = extraTools(extra)
   const names = new Set(native.map(({ name }) => name))
   // One that Anthropic itself defines and we run (`bash`, an editor) is declared in its way only.
@@ -64,8 +64,19 @@ export function anthropicBody(
       stop_sequences: stop ? [...stop] : undefined,
       thinking,
     },
-    { ...extra, ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }) },
+    {
+      ...extra,
+      ...(container !== undefined && { container: containerField(container, extra) }),
+      ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+    },
   )
+}
+
+/** The caller may name a container, or only what is to be in it (`{ skills }`). */
+export function containerField(id: string, extra: JsonObject | undefined): JsonValue {
+  const theirs = extra?.container
+  if (!isJsonObject(theirs)) return theirs ?? id
+  return { id, ...theirs }
 }
 
 function toolChoice(

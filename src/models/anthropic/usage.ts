@@ -1,36 +1,58 @@
 import type { Usage } from '../../protocol/index.ts'
-import { isObject } from '../../protocol/index.ts'
+import { addUsage, isObject, noUsage } from '../../protocol/index.ts'
+
+type Fields = Record<string, unknown>
 
 /**
  * The tokens of one message. They are reported at its start and again at its end, where the numbers are totals and not
  * additions; what the end leaves out stays as it was. What was read from the cache and what was written to it is counted beside the
- * input.
+ * input. Tokens of a compaction stand in `iterations` alone, and none of them is in the conversation any more.
  */
 export function messageUsage() {
   const latest: Record<string, number> = {}
+  let iterations: readonly Fields[] = []
   return {
     add(usage: unknown): void {
       if (!isObject(usage)) return
+      if (Array.isArray(usage.iterations)) iterations = usage.iterations.filter(isObject)
       const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
       for (const [key, value] of Object.entries({ ...usage, thinking_tokens: details.thinking_tokens }))
         if (typeof value === 'number') latest[key] = value
     },
     get total(): Partial<Usage> | undefined {
-      const {
-        input_tokens: input,
-        output_tokens: output,
-        cache_read_input_tokens: read,
-        cache_creation_input_tokens: written,
-        thinking_tokens: thinking,
-      } = latest
+      const { input_tokens: input, output_tokens: output, thinking_tokens: thinking } = latest
       if (input === undefined && output === undefined) return undefined
-      return {
+      const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = latest
+      const own: Partial<Usage> = {
         ...(input !== undefined && { inputTokens: input + (read ?? 0) + (written ?? 0) }),
         ...(output !== undefined && { outputTokens: output }),
         ...(thinking !== undefined && { reasoningTokens: thinking }),
         ...(read !== undefined && { cacheReadTokens: read }),
         ...(written !== undefined && { cacheWriteTokens: written }),
       }
+      const compactions = iterations.filter(({ type }) => type === 'compaction').map(iterationUsage)
+      return compactions.length > 0 ? compactions.reduce(addUsage, { ...noUsage, ...own }) : own
     },
+    /** The length of the conversation after a compaction, which `total` does not tell. */
+    get contextTokens(): number | undefined {
+      if (!iterations.some(({ type }) => type === 'compaction')) return undefined
+      const last = iterations.findLast(({ type }) => type !== 'compaction')
+      if (!last) return undefined
+      const { inputTokens, outputTokens } = iterationUsage(last)
+      return inputTokens + outputTokens
+    },
+  }
+}
+
+function iterationUsage(one: Fields): Usage {
+  const count = (key: string) => (typeof one[key] === 'number' ? one[key] : 0)
+  const cacheReadTokens = count('cache_read_input_tokens')
+  const cacheWriteTokens = count('cache_creation_input_tokens')
+  return {
+    ...noUsage,
+    inputTokens: count('input_tokens') + cacheReadTokens + cacheWriteTokens,
+    outputTokens: count('output_tokens'),
+    cacheReadTokens,
+    cacheWriteTokens,
   }
 }

@@ -4,6 +4,7 @@ import { failureOf } from '../wire/failures.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
+import { streamError } from '../wire/stream-error.ts'
 import type { Fragment } from './call-joiner.ts'
 import { callJoiner } from './call-joiner.ts'
 import { mergeDetails } from './reasoning-details.ts'
@@ -23,13 +24,18 @@ export function chatReader(
   events: ModelEvent[],
   { provider, tools, secrets = [] }: ChatReaderOptions,
 ): WireReader {
-  const calls = callJoiner(events, { provider, tools })
+  let calls = callJoiner(events, { provider, tools })
   const pattern = framePattern()
   let finish: FinishReason | undefined
   let rawFinish: string | undefined
   let refused = false
   let usage: Partial<Usage> | undefined
   let id: string | undefined
+  /** Two chunks in a row had the same id: it is that of the answer, and not one for each chunk. */
+  let hasOneId = false
+  /** The id of the latest chunk with anything in it, and whether another one had another. */
+  let contentId: string | undefined
+  let isMixed = false
   let model: string | undefined
   let over = false
   /** The field in which reasoning comes, while it does: it goes back in the same. */
@@ -44,13 +50,33 @@ export function chatReader(
         code: 'llm_error',
         message: `${provider} speaks the Responses API at this address: use openai() instead of openaiChat()`,
       })
-    if (typeof chunk.id === 'string' && chunk.id) id = chunk.id
     if (typeof chunk.model === 'string' && chunk.model) model = chunk.model
     readUsageOf(chunk)
     if (!Array.isArray(chunk.choices)) return
     // With several choices, only the first is ours. Azure's prompt filter and the usage come in a chunk without any.
     for (const choice of chunk.choices)
-      if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice)
+      if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice, chunk.id)
+  }
+
+  /** Where an intermediary has sent the request again, two answers may stand in one stream. */
+  function checkId(own: unknown, delta: Fields) {
+    if (typeof own !== 'string' || own === '') return
+    if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart()
+    hasOneId ||= own === id
+    id = own
+    if (!hasContent(delta)) return
+    isMixed ||= contentId !== undefined && own !== contentId
+    contentId = own
+  }
+
+  /** What came before belongs to an answer that was given up. */
+  function restart() {
+    calls = callJoiner(events, { provider, tools })
+    finish = rawFinish = contentId = reasoningField = undefined
+    refused = false
+    details = []
+    const what = 'a second answer was begun before the first had ended'
+    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
   }
 
   /** Groq has it in `x_groq`, Moonshot inside the choice. */
@@ -59,7 +85,7 @@ export function chatReader(
     if (reported) usage = readUsage(reported)
   }
 
-  function readChoice(choice: Fields) {
+  function readChoice(choice: Fields, chunkId: unknown) {
     if (choice.error) throw failureOf({ provider, body: { error: choice.error }, secrets })
     readUsageOf(choice)
     // A server that does not really stream sends the whole message once.
@@ -68,6 +94,8 @@ export function chatReader(
       : isObject(choice.message)
         ? choice.message
         : undefined
+    checkId(chunkId, delta ?? {})
+    if (isMixed && hasOneId) throw streamError(`${provider} sent two answers in one stream`)
     if (delta) readDelta(delta)
     const { finish_reason: reason } = choice
     // Some write `"null"` for none.
@@ -213,6 +241,12 @@ export function chatReader(
       return over
     },
   }
+}
+
+function hasContent(delta: Fields): boolean {
+  for (const [key, value] of Object.entries(delta))
+    if (key !== 'role' && value && !(Array.isArray(value) && value.length === 0)) return true
+  return false
 }
 
 /** Not the end of an answer but of the attempt: OpenRouter and Mistral, vLLM, Zhipu, DeepSeek. */

@@ -16,23 +16,28 @@ export interface ItemCall {
 /**
  * The call in an item, if it is one:
  * - `function_call`, as everywhere
- * - `custom_tool_call`: free text, given to the tool as `{ input }`
+ * - `custom_tool_call`: free text, given to the tool as `{ input }`. Only if the request declares a custom tool of that name: xAI
+ *   shows the searches that it runs itself as finished calls of this kind (`x_keyword_search`)
  * - `local_shell_call` and `shell_call`: a call of the tool `shell`, with the fields of its action (`command`, or `commands`)
  * - `apply_patch_call`: a call of the tool `apply_patch`, with its operation
  * - `mcp_approval_request`: a call of the tool `mcp_approval`, whose result says whether the provider may run its own
+ * - `tool_search_call` whose `execution` is `client`: a call of the tool `tool_search`, whose result lists the tools that were found
  */
-export function callOf(item: Fields): ItemCall | undefined {
-  const callId = String(item.call_id ?? item.id ?? '')
+export function callOf(item: Fields, custom: ReadonlySet<string> = none): ItemCall | undefined {
+  const callId = idOf(item)
   switch (item.type) {
-    case 'function_call':
+    case 'function_call': {
+      // What is left besides belongs to the call: the `namespace` of its tool, the program that is its `caller`.
+      const { type, id, status, call_id, name, arguments: raw, ...rest } = item
       return {
         callId,
-        name: String(item.name ?? ''),
-        raw: typeof item.arguments === 'string' ? item.arguments : '',
-        // Tools in a namespace have two names.
-        ...(typeof item.namespace === 'string' && { data: { namespace: item.namespace } }),
+        name: String(name ?? ''),
+        raw: typeof raw === 'string' ? raw : '',
+        ...(Object.keys(rest).length > 0 && { data: { type: 'function_call', ...rest } as JsonObject }),
       }
+    }
     case 'custom_tool_call':
+      if (!custom.has(String(item.name))) return undefined
       return special(item, callId, String(item.name ?? ''), { input: String(item.input ?? '') })
     case 'local_shell_call':
     case 'shell_call': {
@@ -50,6 +55,9 @@ export function callOf(item: Fields): ItemCall | undefined {
         tool: String(item.name ?? ''),
         arguments: read(item.type, String(item.arguments ?? '')),
       })
+    case 'tool_search_call':
+      if (item.execution !== 'client') return undefined
+      return special(item, callId, 'tool_search', isObject(item.arguments) ? item.arguments : {})
     default:
       return undefined
   }
@@ -62,24 +70,33 @@ function special(item: Fields, callId: string, name: string, input: Fields): Ite
   return { callId, name, raw: JSON.stringify(input), data: data as JsonObject }
 }
 
-/** An item of a tool that the provider runs: a search, a sandbox, a picture, a server of MCP. */
-export function isProviderTool(item: Fields): boolean {
-  const type = String(item.type)
-  return callOf(item) === undefined && (/_call(_output)?$/.test(type) || type.startsWith('mcp_'))
+const none: ReadonlySet<string> = new Set()
+
+/** An empty `call_id` is as good as none. */
+export function idOf({ call_id: callId, id }: Fields): string {
+  return String(callId || id || '')
+}
+
+/** What the item of a tool is called without what it is: a search is `web_search_call`, what it found `tool_search_output`. */
+export function toolType({ type }: Fields): string {
+  return String(type).replace(/(_call)?(_output)?$/, '')
 }
 
 const inputs = ['action', 'arguments', 'queries', 'code', 'input'] as const
 const outputs = ['output', 'outputs', 'results', 'result', 'tools'] as const
 
-/** What there is to see of it so far. Its name is that of the item, or of the tool within a server of MCP. */
+/**
+ * An item of the provider's own as something that happened there, as far as it is known: a search, a sandbox, a picture, a server
+ * of MCP; a program that calls our tools, a summary of the conversation, and whatever there will be.
+ */
 export function providerTool(item: Fields): ProviderToolEvent {
   const input = inputs.map((key) => item[key]).find(isThere)
   const output = outputs.map((key) => item[key]).find(isThere)
   const failed = item.status === 'failed' || isThere(item.error)
   return {
     type: 'provider-tool',
-    callId: String(item.call_id ?? item.id ?? ''),
-    name: typeof item.name === 'string' ? item.name : String(item.type).replace(/_call(_output)?$/, ''),
+    callId: idOf(item),
+    name: typeof item.name === 'string' ? item.name : toolType(item),
     ...(input !== undefined && {
       input: typeof input === 'string' ? read(item.type, input) : (input as JsonValue),
     }),
@@ -92,8 +109,8 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
-/** The arguments of a call over MCP are JSON in a string; the code of an interpreter is just that. */
+/** The arguments of a call over MCP, and of xAI's own, are JSON in a string; the code of an interpreter is just that. */
 function read(type: unknown, text: string): JsonValue {
   const { input, problem } = parseArguments(text)
-  return String(type).startsWith('mcp') && problem === undefined ? input : text
+  return /^(mcp|custom)_/.test(String(type)) && problem === undefined ? input : text
 }

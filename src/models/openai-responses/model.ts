@@ -4,7 +4,7 @@ import type { HttpModelOptions } from '../wire/http-model.ts'
 import { checkHttpOptions } from '../wire/http-model.ts'
 import { streamEvents } from '../wire/stream.ts'
 import { responsesReader } from './reader.ts'
-import { responsesBody } from './request.ts'
+import { customTools, responsesBody } from './request.ts'
 
 /** What Responses knows besides; anything else may stand here too. `tools` are added to the agent's own. */
 export interface ResponsesExtra {
@@ -61,7 +61,8 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
           const body = responsesBody(request, { model, provider, settings, reasons: capabilities.reasoning })
           return http.call(body, { settings, signal, wire })
         },
-        open: (events, { secrets }) => responsesReader(events, { provider, secrets }),
+        open: (events, { secrets }) =>
+          responsesReader(events, { provider, secrets, custom: customTools(settings.extra) }),
       })
     },
   }

@@ -1,27 +1,32 @@
-import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
+import type { FinishReason, JsonObject, JsonValue, ModelEvent } from '../../protocol/index.ts'
 import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
-import { callOf, type ItemCall, isProviderTool, providerTool } from './items.ts'
+import type { ItemCall } from './items.ts'
+import { callOf, idOf, providerTool, toolType } from './items.ts'
+import { readUsage } from './usage.ts'
 
 type Fields = Record<string, unknown>
 
 /** An item of the output while it is being written. */
 interface Item {
   readonly type: string
-  /** As it was when it was added. */
+  /** As it was when it was added, and when it was done. */
   readonly start: Fields
+  whole?: Fields
   /** Text or arguments that have been told. */
   written: string
   /** The parts of a message of which something was told. */
   readonly spoken: Set<unknown>
   /** The part of the reasoning that is being told. */
   part: string | undefined
-  /** Set when it was told that a call has begun. */
+  /** Set when it was told that a call has begun, ours or the provider's. */
   callId: string | undefined
+  /** A piece of its arguments came under the id of another item. */
+  mixed: boolean
   closed: boolean
   /** A call with no arguments at all, as it was told: either it takes none, or it was cut off. The end tells. */
   empty: Fields | undefined
@@ -29,41 +34,66 @@ interface Item {
 
 export interface ResponsesReaderOptions {
   readonly provider: string
+  /** The names of the custom tools in the request: calls of others are the provider's own. */
+  readonly custom?: ReadonlySet<string>
   readonly secrets?: readonly string[]
+  /** Where the provider is to go on with a response, of which what came before was read by another reader. */
+  readonly from?: Checkpoint | undefined
+}
+
+/** A place between two items of a response that runs in the background, and what has to be known of those before it. */
+export interface Checkpoint {
+  readonly id: string
+  /** The number of the last event that was read. */
+  readonly sequence: number
+  readonly called?: true
+  readonly refused?: true
+  readonly afterMessage?: true
 }
 
 /** Reads the events of a Responses stream. Items are known by their `output_index`: GitHub Copilot changes their ids all the time. */
 export function responsesReader(
   events: ModelEvent[],
-  { provider, secrets = [] }: ResponsesReaderOptions,
+  { provider, custom, secrets = [], from }: ResponsesReaderOptions,
 ): WireReader {
   const items = new Map<number, Item>()
-  const metadata: Record<string, JsonValue> = {}
+  /** The calls that were closed, to be found again in the whole response. */
+  const calls: { readonly callId: string; readonly name: string; readonly raw: string }[] = []
   const pattern = framePattern()
-  let refused = false
-  let called = false
+  let metadata: Record<string, JsonValue> = from ? { id: from.id } : {}
+  let refused = from?.refused ?? false
+  let called = from?.called ?? false
   let over = false
   let latest = ''
-  let sequence: number | undefined
+  let sequence = from?.sequence
   let counts = false
+  /** The highest index that was added. */
+  let highest = -1
+  /** Items came without an index. */
+  let unnumbered = false
   /** The latest item was a message whose end was not told. */
-  let afterMessage = false
+  let afterMessage = from?.afterMessage ?? false
+  /** It goes on without a connection. */
+  let background = from !== undefined
 
   const opaque = (data: JsonValue) => ({ provider, data })
+  const ownCall = (item: Fields) => callOf(item, custom)
 
   function readEvent(event: Fields) {
     switch (event.type) {
       case 'response.output_text.delta':
         return say(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.created':
+        begin(event.response)
+        return checkpoint()
       case 'response.in_progress':
         return readMetadata(event.response)
       case 'response.output_item.added':
-        if (isObject(event.item)) begin(indexOf(event), event.item)
+        if (isObject(event.item)) addItem(event.output_index, event.item)
         return
       case 'response.output_item.done':
         if (isObject(event.item)) finishItem(indexOf(event), event.item)
-        return
+        return checkpoint()
       case 'response.output_text.done':
         return sayWhole(itemOf(event, 'message'), event.content_index, event.text)
       case 'response.refusal.delta':
@@ -86,9 +116,9 @@ export function responsesReader(
       case 'response.incomplete':
         return cutShort(event.response)
       case 'response.failed':
-        throw failureOf({ provider, body: errorIn(event.response), secrets })
+        throw failed(errorIn(event.response))
       case 'error':
-        throw failureOf({ provider, body: isObject(event.error) ? { error: event.error } : event, secrets })
+        throw failed(isObject(event.error) ? { error: event.error } : event)
       // Parts begun and done, searches in progress, annotations, and whatever there will be.
     }
   }
@@ -98,6 +128,45 @@ export function responsesReader(
     if (typeof response.id === 'string') metadata.id = response.id
     if (typeof response.model === 'string') metadata.model = response.model
     if (typeof response.service_tier === 'string') metadata.serviceTier = response.service_tier
+  }
+
+  /** The provider itself says that there will be no more. */
+  function failed(body: unknown): MillraceError {
+    if (background) events.push({ type: 'checkpoint' })
+    return failureOf({ provider, body, secrets })
+  }
+
+  function begin(response: unknown) {
+    const { id, background: inBackground } = isObject(response) ? response : {}
+    // The same start once more is a wire that stutters.
+    if (items.size > 0 && (id === undefined || id !== metadata.id))
+      restart('a second response was begun before the first had ended')
+    background = inBackground === true
+    readMetadata(response)
+  }
+
+  /** What came before belongs to an answer that was given up. */
+  function restart(what: string) {
+    items.clear()
+    calls.length = 0
+    metadata = {}
+    refused = called = afterMessage = false
+    highest = -1
+    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
+  }
+
+  /** Between two items, everything that has to be known to go on is in a few words. */
+  function checkpoint() {
+    if (!background || sequence === undefined || typeof metadata.id !== 'string') return
+    for (const item of items.values()) if (!item.closed) return
+    const place: Checkpoint = {
+      id: metadata.id,
+      sequence,
+      ...(called && { called }),
+      ...(refused && { refused }),
+      ...(afterMessage && { afterMessage }),
+    }
+    events.push({ type: 'checkpoint', opaque: opaque({ ...place }) })
   }
 
   function add(index: number, start: Fields): Item {
@@ -114,24 +183,45 @@ export function responsesReader(
       spoken: new Set(),
       part: undefined,
       callId: undefined,
+      mixed: false,
       closed: false,
       empty: undefined,
     }
     items.set(index, item)
-    const call = callOf(start)
+    highest = Math.max(highest, index)
+    const call = ownCall(start)
     // Its name may come late.
     if (call?.name) beginCall(item, call)
-    if (isProviderTool(start)) events.push(providerTool(start))
+    if (!call && isTool(start)) tellTool(item, start)
     return item
   }
 
-  /** An index that is used again, or left out, is that of a new item once the one before is closed; only a call's id is sure. */
-  function begin(index: number, start: Fields) {
+  /** Where items have no index at all, the next one begins when the one before is closed. Any other index that comes again is another answer's. */
+  function addItem(place: unknown, start: Fields) {
+    const index = indexOf({ output_index: place })
+    unnumbered ||= place === undefined
     const known = items.get(index)
-    const again = known?.callId !== undefined && callOf(start)?.callId === known.callId
-    if (known?.empty && !again) closeCall(known, { ...known.empty, status: 'completed' })
-    if (known?.closed && !again) items.delete(index)
+    if (known && isStutter(known, start)) return
+    if (known?.empty) closeCall(known, { ...known.empty, status: 'completed' })
+    const follows = place === undefined && known?.closed !== false
+    if (index <= highest && !follows) restart(`item ${index} was begun again`)
+    items.delete(index)
     add(index, start)
+  }
+
+  /** An item of the provider's own under the id with which it was told first: some change it while it is written. */
+  function tellTool(item: Item, whole: Fields, more: { readonly opaque?: ReturnType<typeof opaque> } = {}) {
+    item.callId ??= outputOwner(whole) ?? idOf(whole)
+    events.push({ ...providerTool(whole), callId: item.callId, ...more })
+  }
+
+  /** What a search has found comes as an item of its own, which does not always name the search. */
+  function outputOwner(whole: Fields): string | undefined {
+    if (!String(whole.type).endsWith('_output')) return undefined
+    const tool = toolType(whole)
+    const owners = [...items.values()].filter(({ start }) => toolType(start) === tool && start !== whole)
+    const named = owners.find(({ whole: owner }) => whole.call_id && owner?.call_id === whole.call_id)
+    return (named ?? (whole.call_id ? undefined : owners.at(-1)))?.callId
   }
 
   function itemOf(event: Fields, type: string): Item {
@@ -166,6 +256,7 @@ export function responsesReader(
     if (!item) throw disorder(`arguments of item ${indexOf(event)}, which it had not begun`)
     if (item.closed || typeof event.delta !== 'string' || event.delta === '') return
     item.written += event.delta
+    item.mixed ||= isForeign(event, item)
     // What a custom tool is given is text; its arguments are told when they are known to be whole.
     if (item.callId !== undefined && item.type === 'function_call')
       events.push({ type: 'tool-input', callId: item.callId, delta: event.delta })
@@ -181,14 +272,20 @@ export function responsesReader(
   function closeEarly(event: Fields) {
     const item = items.get(indexOf(event))
     if (item?.type !== 'function_call' || item.callId === undefined) return
+    // Under another id it may be the end of another item's, whose name is not known here: that of the item itself will tell.
+    if (isForeign(event, item) || item.mixed) return
     const written =
       typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : item.written
     closeCall(item, { ...item.start, arguments: written })
   }
 
   function closeCall(item: Item, whole: Fields) {
-    const call = callOf(whole)
+    const call = ownCall(whole)
     if (!call || item.closed) return
+    const { name = '' } = ownCall(item.start) ?? {}
+    if (item.callId !== undefined && name !== '' && call.name !== name)
+      throw disorder(`the end of a call of '${call.name}' for a call of '${name}'`)
+    if (call.raw === '' && item.mixed) throw disorder(`a call of '${call.name}' in pieces of several items`)
     if ((call.raw || item.written).trim() === '' && whole.status !== 'completed') {
       item.empty = whole
       return
@@ -199,6 +296,7 @@ export function responsesReader(
     beginCall(item, call)
     const { callId = call.callId } = item
     const raw = call.raw === '' ? item.written : call.raw
+    calls.push({ callId, name: call.name, raw })
     // Not everybody streams the arguments.
     if (raw.startsWith(told) && raw.length > told.length)
       events.push({ type: 'tool-input', callId, delta: raw.slice(told.length) })
@@ -215,7 +313,10 @@ export function responsesReader(
   function finishItem(index: number, whole: Fields) {
     const item = add(index, whole)
     if (item.closed) return
-    if (callOf(whole)) {
+    if (whole.type !== undefined && item.type !== whole.type)
+      throw disorder(`the end of a ${whole.type} for a ${item.type}`)
+    item.whole = whole
+    if (ownCall(whole)) {
       // Cut off by the limit of tokens, it is not closed.
       if (whole.status !== 'incomplete') closeCall(item, whole)
       return
@@ -224,8 +325,7 @@ export function responsesReader(
     const { type } = item
     if (type === 'message') finishMessage(item, whole)
     else if (type === 'reasoning') finishReasoning(item, whole)
-    else if (isProviderTool(whole))
-      events.push({ ...providerTool(whole), opaque: opaque(whole as JsonObject) })
+    else tellTool(item, whole, { opaque: opaque(whole as JsonObject) })
   }
 
   function finishMessage(item: Item, { content, phase }: Fields) {
@@ -254,24 +354,48 @@ export function responsesReader(
   function complete(response: unknown) {
     const { status } = isObject(response) ? response : {}
     // Not everybody has an event of its own for each of these.
-    if (status === 'failed') throw failureOf({ provider, body: errorIn(response), secrets })
+    if (status === 'failed') throw failed(errorIn(response))
     if (status === 'incomplete') return cutShort(response)
-    const whole = outputOf(response)
-    // Of the items that were streamed only calls that were never closed are looked for: the list is not always the whole.
-    for (const item of items.values()) {
-      if (item.callId === undefined || item.closed) continue
-      const found = whole.find((one) => callOf(one)?.callId === item.callId) ?? item.empty
-      if (found && found.status !== 'incomplete') closeCall(item, { ...found, status: 'completed' })
+    const output = outputOf(response)
+    for (const [index, item] of items) {
+      if (item.closed) continue
+      const found = output.find((one) => isSame(one, item)) ?? item.empty
+      if (!found || found.status === 'incomplete') continue
+      finishItem(index, ownCall(found) ? { ...found, status: 'completed' } : found)
     }
+    finishUnstreamed(output)
+    checkCalls(output)
     done(refused ? 'refusal' : called ? 'tool-calls' : 'stop', response)
   }
 
-  /** What a response holds. A server that does not really stream has everything here and nothing before it. */
+  /** What a response holds, though not always all of it. A server that does not really stream has everything here and nothing before it. */
   function outputOf(response: unknown): Fields[] {
     const { output } = isObject(response) ? response : {}
     const whole = Array.isArray(output) ? output.filter(isObject) : []
-    if (items.size === 0) for (const [index, item] of whole.entries()) finishItem(index, item)
+    if (items.size === 0 && !from) for (const [index, item] of whole.entries()) finishItem(index, item)
     return whole
+  }
+
+  /** Items that were left out of the stream, where all others stand in the response at the place that they had in it. */
+  function finishUnstreamed(output: readonly Fields[]) {
+    if (from || unnumbered) return
+    for (const [index, { type }] of items) if (output[index]?.type !== type) return
+    for (const [index, one] of output.entries()) if (!items.has(index)) finishItem(index, one)
+  }
+
+  /** Whether an item of the whole response is one that was streamed and never ended: by its call's id, or by its own. */
+  function isSame(one: Fields, { type, start, callId }: Item): boolean {
+    if (one.type !== type) return false
+    return ownCall(one) ? ownCall(one)?.callId === callId : one.id !== undefined && one.id === start.id
+  }
+
+  /** A call that was streamed and is not in the response it was streamed for belongs to another answer. */
+  function checkCalls(output: readonly Fields[]) {
+    if (output.length === 0) return
+    const listed = output.flatMap((one) => ownCall(one) ?? [])
+    for (const { callId, name, raw } of calls)
+      if (!listed.some((one) => one.callId === callId || (one.name === name && one.raw === raw)))
+        throw disorder(`a call of '${name}' that is not in its response`)
   }
 
   function cutShort(response: unknown) {
@@ -294,8 +418,14 @@ export function responsesReader(
   }
 
   /** The same event once more is a wire that stutters; one that should have come before the last is a wire that cannot be read. */
-  function isRepeated(data: string, number: unknown): boolean {
+  function isRepeated(data: string, number: unknown, type?: unknown): boolean {
     if (typeof number !== 'number') return false
+    // Counting begins with it, also where it comes in the middle.
+    if (type === 'response.created') {
+      sequence = number
+      counts = false
+      return false
+    }
     // Not everybody counts: numbers mean something once they have been seen to rise.
     if (counts && number === sequence && data === latest) return true
     if (counts && number + 1 === sequence) throw disorder(`event ${number} after event ${sequence}`)
@@ -329,7 +459,7 @@ export function responsesReader(
     read(data, event) {
       if (data === '' || data === '[DONE]' || pattern.read(data)) return
       const value = parseFrame(data, provider)
-      if (!isObject(value) || isRepeated(data, value.sequence_number)) return
+      if (!isObject(value) || isRepeated(data, value.sequence_number, value.type)) return
       if (value.object === 'chat.completion.chunk')
         throw new MillraceError({
           op: 'model.stream',
@@ -358,16 +488,18 @@ function errorIn(response: unknown): unknown {
   return isObject(response) && isObject(response.error) ? { error: response.error } : response
 }
 
-function readUsage(usage: unknown): Partial<Usage> | undefined {
-  if (!isObject(usage)) return undefined
-  const input = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {}
-  const output = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
-  const counts = {
-    inputTokens: usage.input_tokens,
-    outputTokens: usage.output_tokens,
-    reasoningTokens: output.reasoning_tokens,
-    cacheReadTokens: input.cached_tokens,
-    cacheWriteTokens: input.cache_write_tokens,
-  }
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => typeof count === 'number'))
+/** The same item once more, when nothing has come of it yet. */
+function isStutter({ closed, written, start, callId }: Item, again: Fields): boolean {
+  if (closed) return callId !== undefined && callId !== '' && idOf(again) === callId
+  return written === '' && JSON.stringify(start) === JSON.stringify(again)
+}
+
+/** An event under the id of another item. Not everybody has ids. */
+function isForeign({ item_id: id }: Fields, { start }: Item): boolean {
+  return id !== undefined && start.id !== undefined && id !== start.id
+}
+
+/** An item of which its beginning is worth telling: a search, a sandbox, a server of MCP. */
+function isTool({ type }: Fields): boolean {
+  return /_call(_output)?$|^mcp_/.test(String(type))
 }

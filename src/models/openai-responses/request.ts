@@ -99,6 +99,11 @@ function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): 
   return Object.keys(both).length > 0 ? { [name]: both } : {}
 }
 
+/** The names of the custom tools that the request declares. */
+export function customTools(extra: JsonObject | undefined): Set<string> {
+  return new Set(extraTools(extra).flatMap(({ type, name }) => (type === 'custom' ? [String(name)] : [])))
+}
+
 /**
  * Tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
  * their name, the provider's shells as `shell`, its patches as `apply_patch`, what its servers of MCP ask as `mcp_approval`. With
@@ -191,19 +196,26 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
     case 'tool-call':
       // It is answered by its own id.
       if (data?.type === 'mcp_approval_request') return [data]
-      if (data && data.type !== undefined) return [{ ...data, call_id: idOf(part.callId) }]
+      if (data?.type !== undefined && data.type !== 'function_call')
+        return [{ ...data, call_id: idOf(part.callId) }]
       return [
         {
           type: 'function_call',
           call_id: idOf(part.callId),
           name: sendableName(part.name),
           arguments: JSON.stringify(part.input),
-          ...(data?.namespace !== undefined && { namespace: data.namespace }),
+          ...callFields(data),
         },
       ]
     case 'provider-tool':
       return data ? [data] : []
   }
+}
+
+/** What belongs to a plain call besides. What the same provider gave over Chat Completions has no type. */
+function callFields(data: JsonObject = {}): JsonObject {
+  const { type, namespace, ...rest } = data
+  return { ...(namespace !== undefined && { namespace }), ...(type === 'function_call' && rest) }
 }
 
 /** What this provider gave to be brought back. */

@@ -6,7 +6,8 @@ export function hear(frames: readonly unknown[]) {
   const numbered = frames.map((frame, number) =>
     typeof frame === 'string' ? frame : { sequence_number: number, ...Object(frame) },
   )
-  return heardBy((events) => responsesReader(events, { provider: 'acme' }), numbered)
+  const custom = new Set(['sql'])
+  return heardBy((events) => responsesReader(events, { provider: 'acme', custom }), numbered)
 }
 
 export const created = {
@@ -39,10 +40,9 @@ export const finished = (output_index: number, item: object) => ({
   item,
 })
 
-/** An event that belongs to an item: `response.` and the rest of its type. */
+/** An event that belongs to an item: `response.` and the rest of its type. Not every server names the item. */
 export const of = (output_index: number, type: string, more: object) => ({
   type: `response.${type}`,
-  item_id: `item_${output_index}`,
   output_index,
   ...more,
 })

@@ -4,8 +4,13 @@ import { resultText } from '../wire/body.ts'
 import { asUrl } from '../wire/media.ts'
 import { callOf } from './items.ts'
 
-/** The result in the form that belongs to the kind of its call, which is the item it came as; a plain call if there is none. */
+/** The result of a call. One that was made by a program of the provider's says so. */
 export function resultItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
+  return { ...outputItem(message, callId, call), ...(isJsonObject(call?.caller) && { caller: call.caller }) }
+}
+
+/** In the form that belongs to the kind of its call, which is the item it came as; a plain call if there is none. */
+function outputItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
   const { isError = false } = message
   const words = resultText(message.content, '[an image]')
   switch (call?.type) {
@@ -37,6 +42,14 @@ export function resultItem(message: ToolMessage, callId: string, call: JsonObjec
         ...(reason !== undefined && { reason }),
       }
     }
+    case 'tool_search_call':
+      return {
+        type: 'tool_search_output',
+        call_id: callId,
+        execution: 'client',
+        status: 'completed',
+        tools: isError ? [] : foundTools(message),
+      }
     default:
       return { type: 'function_call_output', call_id: callId, output: plainOutput(message) }
   }
@@ -48,6 +61,16 @@ function plainOutput({ content }: ToolMessage): JsonValue {
     if (part.type === 'image') return picture(part)
     return { type: 'input_text', text: part.type === 'text' ? part.text : JSON.stringify(part.value) }
   })
+}
+
+/** The definitions of tools that a search of ours has found: a list, or an object with `tools`. */
+function foundTools({ content }: ToolMessage): JsonValue[] {
+  for (const part of content) {
+    if (part.type !== 'json') continue
+    const tools = isJsonObject(part.value) ? part.value.tools : part.value
+    if (Array.isArray(tools)) return [...tools]
+  }
+  return []
 }
 
 export function picture(part: ImagePart | FilePart): JsonObject {
