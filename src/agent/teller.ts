@@ -59,6 +59,9 @@ interface Sending<Context> {
   readonly chosen: Retries
 }
 
+/** So many generations of one round may be lost at their provider before it is given up. */
+const maxLost = 2
+
 /** How often a conversation is shortened for one round before it is given up. */
 const maxShortenings = 2
 
@@ -200,6 +203,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   async function send(first: Sending<Context>, { shown }: { shown: boolean }) {
     let sending = first
     let shortenings = 0
+    let lost = 0
     for (attempt = 1; !stopped; ) {
       const { model } = sending.chosen
       const resumes = canResume(model)
@@ -219,9 +223,13 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       }
       // A connection that brought something was a good one.
       if (resumes && failed.shown) sending.chosen.succeeded()
-      // The provider does not know the generation any more: nothing is wrong with a new one.
-      const isLost = resumes && !error.retryable
-      const delayMs = isLost ? 0 : sending.chosen.failed(error)
+      // The provider does not know the generation any more, or does not go on with it: a new one may do better.
+      let delayMs = resumes && !error.retryable ? undefined : sending.chosen.failed(error)
+      const isLost = resumes && delayMs === undefined
+      if (isLost && lost++ < maxLost) {
+        sending.chosen.succeeded()
+        delayMs = 0
+      }
       if (delayMs === undefined) return error
       const goesOn = !isLost && sending.chosen.model === model && canResume(model)
       if (!goesOn && hasStarted(state)) {

@@ -20,6 +20,9 @@ export function changeableModel(first: Model): ChangeableModel {
     get capabilities() {
       return current.capabilities
     },
+    get background() {
+      return current.background
+    },
     stream: (request, options) => current.stream(request, options),
     use(next) {
       current = next

@@ -1,8 +1,18 @@
-import type { JsonObject, JsonValue, Model } from '../../protocol/index.ts'
+import type {
+  JsonObject,
+  JsonValue,
+  Model,
+  ModelRequest,
+  ModelStream,
+  StreamOptions,
+} from '../../protocol/index.ts'
+import { invalidInput, yesOrNo } from '../../protocol/index.ts'
 import { openaiHttp } from '../openai-chat/openai-http.ts'
 import type { HttpModelOptions } from '../wire/http-model.ts'
 import { checkHttpOptions } from '../wire/http-model.ts'
 import { streamEvents } from '../wire/stream.ts'
+import { cancelResponse, checkpointOf, resumeCall } from './background.ts'
+import type { Checkpoint } from './reader.ts'
 import { responsesReader } from './reader.ts'
 import { customTools, responsesBody } from './request.ts'
 
@@ -38,33 +48,66 @@ export interface ResponsesExtra {
   readonly [field: string]: JsonValue | undefined
 }
 
-export interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {}
+export interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {
+  /**
+   * Lets the provider generate without a connection, so that a run that loses its connection or its process continues the same
+   * generation and does not pay for it twice. Off by default: it needs `store: true`, which keeps every answer with the provider,
+   * and the first word takes longer.
+   */
+  readonly background?: boolean | undefined
+}
 
 /** A model over OpenAI's Responses API, at OpenAI or wherever `baseURL` leads. Throws `invalid_input` on bad options. */
 export function openai(model: string, options: OpenAIOptions = {}): Model {
   const op = 'openai'
-  checkHttpOptions(options, op, {})
+  checkHttpOptions(options, op, { background: yesOrNo })
+  if (options.background && options.extra?.store === false)
+    throw invalidInput(
+      op,
+      'background: true needs answers to be stored with the provider: remove store: false from extra, or background',
+    )
   const { http } = openaiHttp({ op, id: model, path: '/responses' }, options as HttpModelOptions, () => ({
     reasoning: reasons(model),
     structuredOutput: true,
   }))
   const { provider, id, address, capabilities } = http
+  const { background = false } = options
+
+  function generate(request: ModelRequest, { signal, wire }: StreamOptions, from?: Checkpoint): ModelStream {
+    const settings = http.settings(request.settings)
+    return streamEvents({
+      async prepare() {
+        const body = responsesBody(request, {
+          model,
+          provider,
+          settings,
+          reasons: capabilities.reasoning,
+          background,
+        })
+        const call = await http.call(body, { settings, signal, wire })
+        return from ? resumeCall(call, from, body.include) : call
+      },
+      open: (events, { secrets }) =>
+        responsesReader(events, { provider, secrets, custom: customTools(settings.extra), from }),
+    })
+  }
+
   return {
     id,
     address,
     provider,
     capabilities,
-    stream(request, { signal, wire }) {
-      const settings = http.settings(request.settings)
-      return streamEvents({
-        async prepare() {
-          const body = responsesBody(request, { model, provider, settings, reasons: capabilities.reasoning })
-          return http.call(body, { settings, signal, wire })
+    stream: generate,
+    ...(background && {
+      background: {
+        resume: (checkpoint, request, streamOptions) =>
+          generate(request, streamOptions, checkpointOf(checkpoint)),
+        async cancel(checkpoint, settings) {
+          const from = checkpointOf(checkpoint)
+          if (from) await cancelResponse(http, from, settings)
         },
-        open: (events, { secrets }) =>
-          responsesReader(events, { provider, secrets, custom: customTools(settings.extra) }),
-      })
-    },
+      },
+    }),
   }
 }
 

@@ -16,6 +16,7 @@ import { callIds } from '../wire/call-ids.ts'
 import { asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
 import { sendableName } from '../wire/tool-name.ts'
+import { backgroundFields } from './background.ts'
 import { picture, resultItem } from './results.ts'
 
 export interface ResponsesRequestOptions {
@@ -24,12 +25,14 @@ export interface ResponsesRequestOptions {
   readonly settings: ModelSettings
   /** Whether the model reasons: others refuse to be asked for it. */
   readonly reasons: boolean
+  /** The response is to go on without a connection. */
+  readonly background?: boolean
 }
 
 /** The body of a request to Responses. Nothing is stored with the provider unless `extra.store` says so: the conversation is ours. */
 export function responsesBody(
   { messages, tools, toolChoice, output }: ModelRequest,
-  { model, provider, settings, reasons }: ResponsesRequestOptions,
+  { model, provider, settings, reasons, background = false }: ResponsesRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, reasoning, parallelToolCalls, extra } = settings
   const [first, ...rest] = messages
@@ -54,6 +57,7 @@ export function responsesBody(
       input: inputItems(instructions === undefined ? messages : rest, { provider, stored, reasons }),
       stream: true,
       store: false,
+      ...(background && backgroundFields(extra)),
       include: includes(extra, reasons && !stored),
       tools: functions.map(toolField),
       tool_choice: !called

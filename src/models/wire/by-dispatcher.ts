@@ -13,7 +13,7 @@ interface Dispatcher {
       path: string
       method: string
       headers: Readonly<Record<string, string>>
-      body: string
+      body: string | null
       /** 0 is for ever: an agent has limits of its own. */
       headersTimeout: number
       bodyTimeout: number
@@ -124,9 +124,9 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
       {
         origin,
         path,
-        method: 'POST',
+        method: body === undefined ? 'GET' : 'POST',
         headers: { 'user-agent': 'millrace', 'accept-encoding': 'identity', ...headers },
-        body,
+        body: body ?? null,
         headersTimeout: 0,
         bodyTimeout: 0,
       },

@@ -3,11 +3,11 @@ import type { HeaderLookup } from './retry-after.ts'
 /** `fetch`, or something that behaves like it: through a proxy, with another agent, recorded, signed. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** A POST. */
+/** A POST, or a GET where there is no body. */
 export interface HttpRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | undefined
   readonly signal: AbortSignal
 }
 

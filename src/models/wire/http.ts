@@ -10,7 +10,8 @@ export interface HttpCall {
   readonly provider: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: JsonObject
+  /** Without one it is a GET. */
+  readonly body: JsonObject | undefined
   readonly signal: AbortSignal
   /** Instead of what the platform has. */
   readonly fetch: Fetch | undefined
@@ -25,10 +26,14 @@ export async function openStream(call: HttpCall): Promise<HttpAnswer> {
   const { provider, url, body, signal, fetch, secrets, keyName } = call
   // A fetch of the caller's own may not look at the signal.
   if (signal.aborted) throw interrupted()
-  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...call.headers }
-  const text = wellFormed(body)
+  const text = body && wellFormed(body)
+  const headers = {
+    ...(body && { 'content-type': 'application/json' }),
+    accept: 'text/event-stream',
+    ...call.headers,
+  }
   const teller = call.wire && wireTeller(call.wire, secrets)
-  teller?.sent({ url, headers, body: text })
+  teller?.sent({ url, headers, body: text ?? '' })
   let answer = await send({ url, headers, body: text, signal }, fetch).catch((thrown: unknown) => {
     throw unreachable(thrown, call)
   })

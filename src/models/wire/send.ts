@@ -27,7 +27,12 @@ async function byFetch({ url, headers, body, signal }: HttpRequest, fetch: Fetch
   if (signal.aborted) abort()
   try {
     // Followed to another host, it would take `x-api-key` and the conversation there.
-    const options: RequestInit = { method: 'POST', headers, body, signal: own.signal, redirect: 'manual' }
+    const options: RequestInit = {
+      ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
+      headers,
+      signal: own.signal,
+      redirect: 'manual',
+    }
     const response = await fetch(url, options)
     reader = (response.body ?? new Blob([]).stream()).getReader()
     if (signal.aborted) cancel()
