@@ -19,7 +19,7 @@ const plain: Check = (value) => {
 const opaque: Check = (value) =>
   !(isObject(value) && typeof value.provider === 'string') && 'must be { provider, data }'
 
-const finishes: Record<FinishReason, true> = {
+export const finishes: Record<FinishReason, true> = {
   stop: true,
   'tool-calls': true,
   length: true,
@@ -69,7 +69,7 @@ export function checkScript(script: unknown, op: string): void {
     )
   // By index: a hole in a list is no round either.
   for (let index = 0; index < script.length; index++) {
-    const problem = roundProblem(script[index], index)
+    const problem = roundProblem(script[index], `rounds[${index}]`)
     if (problem) throw invalidInput(op, problem)
   }
 }
@@ -79,13 +79,12 @@ export function missingRound(script: unknown, round: unknown, index: number): st
   if (Array.isArray(script) && index >= script.length)
     return `the script has ${script.length} rounds and was asked for round ${index + 1}: write the missing one`
   if (round === undefined) return `the script gave nothing for round ${index + 1}`
-  const problem = roundProblem(round, index)
+  const problem = roundProblem(round, `rounds[${index}]`)
   return problem && `the script gave no round: ${problem}`
 }
 
-/** What is wrong with a round, and where. */
-function roundProblem(round: unknown, index: number): string | undefined {
-  const at = `rounds[${index}]`
+/** What is wrong with a round that stands at `at`. */
+export function roundProblem(round: unknown, at: string): string | undefined {
   if (typeof round === 'string') return undefined
   if (!Array.isArray(round))
     return `${at} must be words or a list of steps such as [{ text: '…' }], not ${round instanceof Promise ? 'a promise' : kindOf(round)}`

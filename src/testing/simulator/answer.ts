@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import type { ScriptRound, ScriptStep } from '../script.ts'
 import { checkRequest } from './check-request.ts'
 import type { Reply } from './delivery.ts'
 import { type Failure, failureBody, scriptFailure, usualFailure } from './failures.ts'
 import { faultOnFrames } from './fault-frames.ts'
+import { faultOnRendered } from './fault-rendered.ts'
+import { faultOnScenario } from './fault-scenario.ts'
 import { faultOnScript } from './fault-script.ts'
 import type { Fault, RetryAfter } from './faults.ts'
 import type { Ledger } from './ledger.ts'
@@ -11,7 +14,7 @@ import { modelList } from './model-list.ts'
 import { renderAnthropic } from './render-anthropic.ts'
 import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
-import type { Round } from './rounds.ts'
+import { type Round, stepsOf } from './rounds.ts'
 import type { Route } from './routes.ts'
 import { type Act, type Scenario, scenarioOf } from './scenario.ts'
 import type { Beat, Rendered, RenderInput, Wire } from './wire.ts'
@@ -81,7 +84,6 @@ export function answerTo(question: Question): Answer {
       return changed ?? value
     }, from)
 
-  const steps = fold(round.steps, faultOnScript)
   const promptChars = JSON.stringify([
     body.messages,
     body.input,
@@ -89,16 +91,30 @@ export function answerTo(question: Question): Answer {
     body.instructions,
     body.tools,
   ]).length
-  const scenario = fold(scenarioOf(steps, { sizes: question.sizes, promptChars }), withoutUsage)
+  const scenarioFor = (steps: readonly ScriptStep[]) => {
+    const scenario = scenarioOf(fold(steps, faultOnScript), { sizes: question.sizes, promptChars })
+    return fold(scenario, (value, fault) => faultOnScenario(value, fault, wire))
+  }
   const streamed = body.stream === true
+  const answer = (scenario: Scenario) => {
+    const whole = render[wire]({ body, scenario, nextId, created: firstSecond + used.index })
+    const rendered = streamed
+      ? fold(whole, (value, fault) => faultOnRendered(value, fault, { wire, nextId }))
+      : whole
+    known.add(rendered.handedOut)
+    return rendered
+  }
+  const answerAgain = (again: ScriptRound = round.steps.map(withoutId)) =>
+    answer(scenarioFor(stepsOf(again))).beats
+
+  const scenario = scenarioFor(round.steps)
   const failure = httpFailure(wire, scenario.acts, streamed)
   const pauses = scenario.acts.flatMap((act) => (act.act === 'pause' ? [{ pauseMs: act.ms }] : []))
   if (failure) return { reply: failureReply(wire, failure, nextId, pauses), round: used, faults: applied }
 
-  const rendered = render[wire]({ body, scenario, nextId, created: firstSecond + used.index })
-  known.add(rendered.handedOut)
+  const rendered = answer(scenario)
   if (streamed) {
-    const beats = fold(rendered.beats, (value, fault) => faultOnFrames(value, fault, wire))
+    const beats = fold(rendered.beats, (value, fault) => faultOnFrames(value, fault, { wire, answerAgain }))
     const headers = { ...baseHeaders(wire, nextId), 'content-type': 'text/event-stream; charset=utf-8' }
     return { reply: { status: 200, headers, content: { beats } }, faults: applied, round: used }
   }
@@ -106,9 +122,10 @@ export function answerTo(question: Question): Answer {
   return { reply: jsonReply(wire, rendered.whole, nextId, before), faults: applied, round: used }
 }
 
-function withoutUsage(scenario: Scenario, fault: Fault): Scenario | undefined {
-  if (fault.kind !== 'no-usage') return undefined
-  const { usage: _, ...rest } = scenario
+/** The same step as a second generation writes it: a call has another id. */
+function withoutId(step: ScriptStep): ScriptStep {
+  if (!('call' in step)) return step
+  const { id: _, ...rest } = step
   return rest
 }
 

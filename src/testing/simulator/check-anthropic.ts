@@ -23,9 +23,12 @@ const required = (body: JsonObject, name: string) =>
   body[name] === undefined ? `${name}: Field required` : undefined
 
 function settingsProblem(body: JsonObject): string | undefined {
-  const { max_tokens: limit, temperature, thinking, tool_choice: choice } = body
+  const { max_tokens: limit, temperature, thinking, tool_choice: choice, container } = body
   if (!Number.isInteger(limit)) return 'max_tokens: Input should be a valid integer'
   if (Number(limit) < 1) return 'max_tokens: Input should be greater than or equal to 1'
+  const containerId = isJsonObject(container) ? (container.id ?? null) : (container ?? null)
+  if (containerId !== null && typeof containerId !== 'string')
+    return 'container: Input should be a valid string'
   if (!isJsonObject(thinking) || (thinking.type !== 'enabled' && thinking.type !== 'adaptive'))
     return undefined
   if (isJsonObject(choice) && (choice.type === 'any' || choice.type === 'tool'))

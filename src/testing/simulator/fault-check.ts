@@ -1,4 +1,5 @@
 import { invalidInput, isObject, kindOf, nameOf } from '../../protocol/index.ts'
+import { finishes, roundProblem } from '../script-check.ts'
 import type { Fault, FaultKind } from './faults.ts'
 
 /** Says what a field must be; undefined if it is that. */
@@ -76,6 +77,13 @@ const fields: { readonly [Kind in FaultKind['kind']]: Readonly<Record<string, Ch
   'same-call-ids': {},
   'length-cut': { call: whole(0) },
   'no-usage': {},
+  'unclosed-call': { call: whole(0) },
+  empty: { finish: optional(oneOf(...Object.keys(finishes))) },
+  // What is wrong with a round is said by `roundProblem`, with the step.
+  splice: { event, round: () => undefined, start: optional(flag) },
+  'content-in-start': {},
+  'custom-provider-calls': {},
+  'no-item-done': { item: whole(0) },
   sse: {
     newline: optional(oneOf('crlf', 'cr')),
     bom: optional(flag),
@@ -114,5 +122,5 @@ function problemOf(fault: unknown): string | undefined {
     const wanted = check(rest[name])
     if (wanted) return `.${name} must be ${wanted}, not ${nameOf(rest[name])}`
   }
-  return undefined
+  return rest.round === undefined ? undefined : roundProblem(rest.round, '.round')
 }

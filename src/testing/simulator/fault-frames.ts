@@ -1,13 +1,21 @@
-import type { JsonObject } from '../../protocol/index.ts'
+import type { JsonObject, ScriptRound } from '../../protocol/index.ts'
 import { failureFrames, usualFailure } from './failures.ts'
+import { dataOf, renumbered } from './fault-rendered.ts'
 import type { Fault } from './faults.ts'
 import { isJsonObject } from './json-object.ts'
 import type { Beat, Frame, Wire } from './wire.ts'
 
 type FrameBeat = Extract<Beat, { frame: Frame }>
 
-/** What the provider does wrong between its events. Undefined if the fault is of another kind, or the place is not there. */
-export function faultOnFrames(beats: readonly Beat[], fault: Fault, wire: Wire): readonly Beat[] | undefined {
+/** A whole answer with fresh ids, to the same request: the same round, or another. */
+export type AnswerAgain = (round?: ScriptRound) => readonly Beat[]
+
+/** What goes wrong between the events. Undefined if the fault is of another kind, or the place is not there. */
+export function faultOnFrames(
+  beats: readonly Beat[],
+  fault: Fault,
+  { wire, answerAgain }: { readonly wire: Wire; readonly answerAgain: AnswerAgain },
+): readonly Beat[] | undefined {
   const frames = beats.filter((beat): beat is FrameBeat => 'frame' in beat)
   const nth = (event: number) => frames.at(event)
   /** The beats with these in the place of one. */
@@ -58,11 +66,34 @@ export function faultOnFrames(beats: readonly Beat[], fault: Fault, wire: Wire):
       const failed = failureFrames(wire, usualFailure(wire, status), { sequence, response })
       return [...beats.slice(0, beats.indexOf(beat)), ...failed.map((frame) => ({ frame })), { stop: 'end' }]
     }
+    case 'splice': {
+      const beat = nth(fault.event)
+      if (!beat) return undefined
+      const before = beats.slice(0, beats.indexOf(beat))
+      const second = answerAgain(fault.round)
+      return [...before, ...(fault.start === false ? withoutStart(second, frames, beat) : second)]
+    }
     case 'sse':
       return fault.done === false ? beats.filter((beat) => !isDone(beat)) : undefined
     default:
       return undefined
   }
+}
+
+const starts = ['message_start', 'response.created', 'response.queued', 'response.in_progress']
+
+/** An answer that takes the place of `cut` and the rest as if it were a part of the first answer. */
+function withoutStart(beats: readonly Beat[], first: readonly FrameBeat[], cut: FrameBeat): Beat[] {
+  // Only Chat's chunks have the id of the answer, and only the events of Responses have numbers.
+  const { id } = first.map(dataOf).find((data) => data.id !== undefined) ?? {}
+  const rest = beats.filter((beat) => {
+    const { type, choices } = dataOf(beat)
+    const [choice] = Array.isArray(choices) ? choices : []
+    const isRole = isJsonObject(choice) && isJsonObject(choice.delta) && 'role' in choice.delta
+    return !isRole && !starts.includes(String(type))
+  })
+  const joined = rest.map((beat) => (id === undefined ? beat : withFields(beat, { id })))
+  return renumbered(joined, Number(dataOf(cut).sequence_number))
 }
 
 const isDone = (beat: Beat) => 'frame' in beat && beat.frame.data === '[DONE]'

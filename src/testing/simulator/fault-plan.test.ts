@@ -22,12 +22,17 @@ describe('a plan by chance', () => {
           "request": 1,
         },
         {
-          "bytes": 1,
-          "kind": "chunks",
+          "event": 12,
+          "kind": "reorder",
           "request": 2,
         },
         {
-          "kind": "same-call-ids",
+          "bytes": [
+            6,
+            64,
+            491,
+          ],
+          "kind": "chunks",
           "request": 0,
         },
       ]
@@ -70,7 +75,7 @@ describe('a plan by chance', () => {
         expect([0, 1, 2]).toContain(request)
       }
     }
-    expect(kinds.size).toBe(22)
+    expect(kinds.size).toBe(28)
   })
 
   test('keeps to what it is asked for', () => {
@@ -113,7 +118,10 @@ describe('a printed plan', () => {
   })
 
   test('is enough to write it again', () => {
-    const odd: Fault[] = [{ kind: 'malformed', event: 1, data: 'it\'s "no"\n`{json}`\\' }]
+    const odd: Fault[] = [
+      { kind: 'malformed', event: 1, data: 'it\'s "no"\n`{json}`\\' },
+      { kind: 'splice', event: 1, round: [{ call: 'a', input: { 'b-c': null, d: [true] } }] },
+    ]
     for (const plan of [odd, ...seeds.map((seed) => faultPlan(seed))]) {
       const written = new Function(`return [\n${printFaults(plan)}\n]`)()
       expect(written).toEqual(plan)
@@ -142,6 +150,18 @@ describe('a plan that is none', () => {
     [[{ kind: 'arguments', call: 0, how: 'odd' }], "faults[0].how must be 'malformed' or 'truncated'"],
     [[{ kind: 'sse', newline: 'lf' }], "faults[0].newline must be 'crlf' or 'cr', not \"lf\""],
     [[{ kind: 'html', request: -1 }], 'faults[0].request must be a whole number from 0 on, not -1'],
+    [
+      [{ kind: 'splice', event: 1, round: 7 }],
+      "faults[0].round must be words or a list of steps such as [{ text: '…' }], not a number",
+    ],
+    [
+      [{ kind: 'splice', event: 1, round: ['a', { text: 'b' }] }],
+      "faults[0].round[0] must be a step such as { text: '…' }, not a string",
+    ],
+    [[{ kind: 'splice', event: 1, start: 'no' }], 'faults[0].start must be true or false, not "no"'],
+    [[{ kind: 'empty', finish: 'done' }], "faults[0].finish must be 'stop' or 'tool-calls' or "],
+    [[{ kind: 'unclosed-call' }], 'faults[0].call must be a whole number from 0 on, not undefined'],
+    [[{ kind: 'no-item-done', item: -1 }], 'faults[0].item must be a whole number from 0 on, not -1'],
     [[{ kind: 'html', after: 3 }], "faults[0].after is no field of 'html': it has request"],
   ])('%j is refused with the field by name', async (plan, message) => {
     await expect(providerSimulator([], { faults: plan as never })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import type { OptionTable } from '../../protocol/index.ts'
+import type { FinishReason, OptionTable } from '../../protocol/index.ts'
 import { anything, closest, invalidInput, kindOf, nameOf } from '../../protocol/index.ts'
 import { checkKitOptions } from '../kit-options.ts'
 import type { Fault, FaultKind, Place, RetryAfter } from './faults.ts'
@@ -92,6 +92,20 @@ const draw: {
   'same-call-ids': () => ({ kind: 'same-call-ids' }),
   'length-cut': (dice) => ({ kind: 'length-cut', call: dice(3) }),
   'no-usage': () => ({ kind: 'no-usage' }),
+  'unclosed-call': (dice) => ({ kind: 'unclosed-call', call: dice(3) }),
+  empty: (dice) => {
+    const finish = pick<FinishReason | undefined>(dice, [undefined, 'stop', 'tool-calls', 'length'])
+    return { kind: 'empty', ...(finish && { finish }) }
+  },
+  splice: (dice, events) => ({
+    kind: 'splice',
+    event: dice(events),
+    ...(dice(3) === 0 && { round: 'Something else.' }),
+    ...(dice(2) === 0 && { start: false }),
+  }),
+  'content-in-start': () => ({ kind: 'content-in-start' }),
+  'custom-provider-calls': () => ({ kind: 'custom-provider-calls' }),
+  'no-item-done': (dice) => ({ kind: 'no-item-done', item: dice(3) }),
   sse: (dice) => ({
     kind: 'sse',
     ...(dice(2) === 0 && { newline: pick(dice, ['crlf', 'cr'] as const) }),

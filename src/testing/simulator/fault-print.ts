@@ -15,9 +15,14 @@ function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
   if (isObject(value)) {
     const entries = Object.entries(value).filter(([, inner]) => inner !== undefined)
-    return `{ ${entries.map(([key, inner]) => `${key}: ${literal(inner)}`).join(', ')} }`
+    return `{ ${entries.map(([key, inner]) => `${keyOf(key)}: ${literal(inner)}`).join(', ')} }`
   }
-  if (typeof value !== 'string') return String(value)
+  return typeof value === 'string' ? quoted(value) : String(value)
+}
+
+const keyOf = (key: string) => (/^[a-z_$][\w$]*$/i.test(key) ? key : quoted(key))
+
+function quoted(value: string): string {
   // JSON's escapes are JavaScript's too; only the quotes are the other way about.
   return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
@@ -70,6 +75,18 @@ function deed(fault: Fault): string {
       return `reaches the output limit in call ${fault.call}`
     case 'no-usage':
       return 'is told no usage'
+    case 'unclosed-call':
+      return `gets half of call ${fault.call}, never closed`
+    case 'empty':
+      return fault.finish ? `gets no content, finish ${fault.finish}` : 'gets no content'
+    case 'splice':
+      return `gets a second answer${fault.start === false ? ', without its start,' : ''} in place of event ${fault.event} and the rest`
+    case 'content-in-start':
+      return 'gets all content in message_start'
+    case 'custom-provider-calls':
+      return "gets the provider's tool calls as custom_tool_call items"
+    case 'no-item-done':
+      return `gets no output_item.done for item ${fault.item}`
     case 'sse':
       return 'gets its events in another dress'
   }

@@ -16,13 +16,19 @@ export function faultOnScript(steps: readonly ScriptStep[], fault: Fault): reado
       const spoiled = { ...call, raw: spoil(rawOf(call), fault.how) }
       return steps.map((step) => (step === call ? spoiled : step))
     }
-    case 'length-cut': {
+    case 'length-cut':
+    case 'unclosed-call': {
       const call = calls[fault.call]
       if (!call) return undefined
       const raw = rawOf(call)
       const half = { ...call, raw: raw.slice(0, Math.max(1, raw.length / 2)), cut: true }
       const before = steps.slice(0, steps.indexOf(call)).filter((step) => !('finish' in step))
-      return [...before, half, ...steps.filter((step) => 'usage' in step), { finish: 'length' }]
+      const finish = fault.kind === 'length-cut' ? 'length' : 'stop'
+      return [...before, half, ...steps.filter((step) => 'usage' in step), { finish }]
+    }
+    case 'empty': {
+      const silent = steps.filter((step) => 'usage' in step || 'pause' in step)
+      return [...silent, { finish: fault.finish ?? 'stop' }]
     }
     default:
       return undefined

@@ -1,3 +1,5 @@
+import type { FinishReason, ScriptRound } from '../../protocol/index.ts'
+
 /**
  * A place in an answer. Events are the server-sent events as they go out, counted from 0, or from the end with -1; an answer
  * that is not streamed is one event. `byte` counts in the event (0 is before it, -1 before its last byte); `utf8` is inside
@@ -53,6 +55,27 @@ export type FaultKind =
   /** The output limit falls into the n-th call. */
   | { readonly kind: 'length-cut'; readonly call: number }
   | { readonly kind: 'no-usage' }
+  /** The n-th call is begun and half written, and never closed; the answer still ends with `stop`. */
+  | { readonly kind: 'unclosed-call'; readonly call: number }
+  /** The answer has no content, only its start and its end. Chat without `finish` is a bare `[DONE]`. */
+  | { readonly kind: 'empty'; readonly finish?: FinishReason }
+  /**
+   * An intermediary lost its upstream and asked again: the stream is cut before this event, and a second, complete answer with
+   * fresh ids follows in the same body. `round` is what it says, by default the same round. `start: false` leaves out the
+   * events that announce it, so that only an index that opens again shows it.
+   */
+  | {
+      readonly kind: 'splice'
+      readonly event: number
+      readonly round?: ScriptRound
+      readonly start?: boolean
+    }
+  /** Anthropic: the content stands whole in `message_start`, and only `message_stop` follows. */
+  | { readonly kind: 'content-in-start' }
+  /** Responses: tools that the provider runs arrive as completed `custom_tool_call` items, several open at once. */
+  | { readonly kind: 'custom-provider-calls' }
+  /** Responses: the n-th output item has no `response.output_item.done`, and stands only in `response.completed`. */
+  | { readonly kind: 'no-item-done'; readonly item: number }
   | ({ readonly kind: 'sse' } & SseDress)
 
 /** Ways to write the same events that the standard allows (and two that it does not: the last two). */
@@ -85,6 +108,9 @@ const breaking: ReadonlySet<Fault['kind']> = new Set([
   'status',
   'html',
   'content-type',
+  'unclosed-call',
+  'empty',
+  'splice',
 ])
 
 /** True if the answer does not arrive as it was meant: whoever asks the same again gets the same round again. */

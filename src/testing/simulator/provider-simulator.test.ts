@@ -147,9 +147,10 @@ describe.each(wires)('over %s', (wire) => {
       const faults = faultPlan(`${wire} ${seed}`, { requests: 2 }).filter(
         ({ kind }) => kind !== 'stall' && kind !== 'pings',
       )
-      await using sim = await providerSimulator(() => [{ text: 'Grüße\n' }, { call: 'a', input: { b: 1 } }], {
-        faults,
-      })
+      await using sim = await providerSimulator(
+        () => [{ providerTool: 'web_search' }, { text: 'Grüße\n' }, { call: 'a', input: { b: 1 } }],
+        { faults },
+      )
       for (let count = 0; count < 2; count++) {
         const answer = rawAsk(sim, wire)
         await answer.over

@@ -1,9 +1,10 @@
 import type { FinishReason, JsonObject, Usage } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import { textOf } from './anthropic-tools.ts'
 import { failureFrames, scriptFailure } from './failures.ts'
 import { obfuscation } from './obfuscation.ts'
 import { providerToolItem } from './responses-tools.ts'
-import type { CallPart, Part, ReasoningPart } from './scenario.ts'
+import type { Act, CallPart, Part, ProviderToolPart, ReasoningPart } from './scenario.ts'
 import { isOver, opaqueText } from './scenario.ts'
 import { encryptedOf } from './seal.ts'
 import type { Beat, HandedOut, Rendered, RenderInput } from './wire.ts'
@@ -73,6 +74,8 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
       add(reasoningItem(part, []))
       if (part.text)
         tell(part, 'response.reasoning_summary_part.added', { summary_index: 0, part: summary('') })
+    } else if (scenario.customProviderCalls) {
+      if (!ids.has(part)) customCalls(providerToolsFrom(acts, part))
     } else {
       const { item, phases } = providerToolItem(part, nextId)
       ids.set(part, String(item.id))
@@ -82,6 +85,32 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
     }
   }
   const callIds = new Map<Part, string>()
+
+  /** As xAI sends its searches: each is open before the one before it is done. */
+  function customCalls(parts: readonly ProviderToolPart[]) {
+    const begun = parts.map((part, nth) => {
+      const { name } = part
+      const [id, call_id] = [nextId('ctc_'), nextId('xs_call_')]
+      ids.set(part, id)
+      const place = { output_index: output.length + nth }
+      const input = textOf(part.input)
+      const item = (text: string, status: string): JsonObject => ({
+        call_id,
+        input: text,
+        name,
+        type: 'custom_tool_call',
+        id,
+        status,
+      })
+      send('response.output_item.added', { ...place, item: item('', 'in_progress') })
+      send('response.custom_tool_call_input.delta', { item_id: id, ...place, delta: input })
+      return { id, place, input, item: item(input, 'completed') }
+    })
+    for (const { id, place, input, item } of begun) {
+      send('response.custom_tool_call_input.done', { item_id: id, ...place, input })
+      done(item)
+    }
+  }
 
   function fill(part: Part, delta: string) {
     const padded = { delta, ...obfuscation(body, delta) }
@@ -165,6 +194,17 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
   }
   if (!isOver(acts)) send(reason ? 'response.incomplete' : 'response.completed', { response: final })
   return { beats, whole: final, handedOut }
+}
+
+/** This part and those that follow it at once. */
+function providerToolsFrom(acts: readonly Act[], first: ProviderToolPart): ProviderToolPart[] {
+  const run: ProviderToolPart[] = []
+  for (const act of acts.slice(acts.findIndex((act) => act.act === 'open' && act.part === first))) {
+    if (act.act === 'close') continue
+    if (act.act !== 'open' || act.part.type !== 'provider-tool') break
+    run.push(act.part)
+  }
+  return run
 }
 
 const summary = (text: string): JsonObject => ({ type: 'summary_text', text })

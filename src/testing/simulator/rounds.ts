@@ -38,7 +38,7 @@ export function roundsOf<Request>(
         const message = missingRound(script, round, index)
         // Not written is the fault of who asks for more; badly written is that of the script.
         if (message !== undefined) return { status: round === undefined ? 400 : 500, message }
-        return { index, steps: typeof round === 'string' ? [{ text: round }] : (round ?? []) }
+        return { index, steps: stepsOf(round ?? []) }
       } catch (thrown) {
         return { status: 500, message: `the script threw in round ${index + 1}: ${messageOf(thrown)}` }
       }
@@ -48,6 +48,10 @@ export function roundsOf<Request>(
     },
   }
 }
+
+/** A round that is only words is one step. */
+export const stepsOf = (round: ScriptRound): readonly ScriptStep[] =>
+  typeof round === 'string' ? [{ text: round }] : round
 
 /** How far a conversation has come, the same on every wire: what was said by people, and which results are in. */
 function conversationKey(body: JsonObject): string {

@@ -48,6 +48,8 @@ export interface Scenario {
   readonly finish: FinishReason
   /** Absent if the provider keeps it to itself. */
   readonly usage?: Usage
+  /** Responses writes tools that the provider runs as `custom_tool_call` items. */
+  readonly customProviderCalls?: boolean
 }
 
 /** `promptChars` is the size of what was asked, for a plausible count of tokens where the script has none. */
