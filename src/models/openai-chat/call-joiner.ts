@@ -36,6 +36,8 @@ export interface CallJoiner {
   add(fragments: readonly Fragment[]): void
   /** The wire has said that the calls are complete. */
   closeAll(): void
+  /** The wire has ended without saying so: only calls whose arguments are whole are complete. */
+  closeWhole(): void
   /** True once any call has begun. */
   readonly called: boolean
 }
@@ -178,6 +180,9 @@ export function callJoiner(
     },
     closeAll() {
       for (const call of calls) if (!call.closed) close(call)
+    },
+    closeWhole() {
+      for (const call of calls) if (!call.closed && call.name !== '' && call.braces.closed) close(call)
     },
     get called() {
       return calls.length > 0

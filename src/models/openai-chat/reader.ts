@@ -31,7 +31,9 @@ export function chatReader(
   let refused = false
   let usage: Partial<Usage> | undefined
   let id: string | undefined
-  /** Two chunks in a row had the same id: it is that of the answer, and not one for each chunk. */
+  /** Ids that were seen, at least the first of them; some servers give each chunk another. */
+  const ids = new Set<string>()
+  /** An id came again: it is that of the answer, not of a chunk. */
   let hasOneId = false
   /** The id of the latest chunk with anything in it, and whether another one had another. */
   let contentId: string | undefined
@@ -59,20 +61,23 @@ export function chatReader(
   }
 
   /** Where an intermediary has sent the request again, two answers may stand in one stream. */
-  function checkId(own: unknown, delta: Fields) {
+  function checkId(own: unknown, delta: Fields, reason: unknown) {
     if (typeof own !== 'string' || own === '') return
-    if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart()
-    hasOneId ||= own === id
+    if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart(own)
+    hasOneId ||= ids.has(own)
+    if (ids.size < 64) ids.add(own)
     id = own
-    if (!hasContent(delta)) return
+    // An end closes the calls that are open, which are another answer's if it has another id.
+    if (!hasContent(delta) && !(reason && calls.called)) return
     isMixed ||= contentId !== undefined && own !== contentId
     contentId = own
   }
 
   /** What came before belongs to an answer that was given up. */
-  function restart() {
+  function restart(own: string) {
     calls = callJoiner(events, { provider, tools })
-    finish = rawFinish = contentId = reasoningField = undefined
+    contentId = own
+    finish = rawFinish = reasoningField = undefined
     refused = false
     details = []
     const what = 'a second answer was begun before the first had ended'
@@ -94,10 +99,10 @@ export function chatReader(
       : isObject(choice.message)
         ? choice.message
         : undefined
-    checkId(chunkId, delta ?? {})
+    const { finish_reason: reason } = choice
+    checkId(chunkId, delta ?? {}, reason)
     if (isMixed && hasOneId) throw streamError(`${provider} sent two answers in one stream`)
     if (delta) readDelta(delta)
-    const { finish_reason: reason } = choice
     // Some write `"null"` for none.
     if (typeof reason === 'string' && reason !== '' && reason !== 'null') end(reason)
   }
@@ -202,8 +207,9 @@ export function chatReader(
   function finishUp() {
     if (over) return
     endReasoning()
+    if (finish === undefined) calls.closeWhole()
+    else if (finish === 'stop' || finish === 'other') calls.closeAll()
     finish ??= 'stop'
-    if (finish === 'stop' || finish === 'other') calls.closeAll()
     over = true
     // `stop`, `eos`, `tool_call`, `null`: whatever is said beside complete calls, they are what it ended for.
     const called = calls.called && (finish === 'stop' || finish === 'other')

@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { JsonObject, ModelEvent } from '../protocol/index.ts'
+import { isMillraceError } from '../protocol/index.ts'
+import type { Answer, Wire } from './mixed-answers.test-kit.ts'
+import { answersOf, callKey, plainCalls } from './mixed-answers.test-kit.ts'
+import { readerOf } from './recordings.test-kit.ts'
+
+// Nearly every mixture makes an error, and where it was made is of no interest.
+const { stackTraceLimit } = Error
+beforeAll(() => {
+  Error.stackTraceLimit = 0
+})
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
+
+/** What a reader makes of these events, in whatever order they come. */
+function read(wire: Wire, frames: readonly JsonObject[]): readonly ModelEvent[] {
+  const events: ModelEvent[] = []
+  const reader = readerOf(wire, events)
+  try {
+    for (const frame of frames) if (!reader.over) reader.read(JSON.stringify(frame), '')
+    if (wire === 'openai-chat' && !reader.over) reader.read('[DONE]', '')
+    if (!reader.over) reader.end()
+  } catch (error) {
+    if (!isMillraceError(error)) throw error
+  }
+  return events
+}
+
+/** The calls that would be run. There is no tool without a name. */
+function callsIn(events: readonly ModelEvent[]): string[] {
+  return events.flatMap((event) =>
+    event.type === 'tool-call' && event.problem === undefined && event.name !== ''
+      ? [callKey(event.name, event.input)]
+      : [],
+  )
+}
+
+const wireNames: readonly Wire[] = ['anthropic', 'openai-chat', 'openai-responses']
+
+describe.each(wireNames)('two answers in one stream: %s', (wire) => {
+  let answers: Answer[] = []
+  beforeAll(async () => {
+    answers = await answersOf(wire)
+    expect(answers.length).toBeGreaterThanOrEqual(5)
+  })
+
+  test('the plain reading finds every call that a reader finds in a whole answer', () => {
+    let count = 0
+    for (const { name, frames } of answers) {
+      const calls = callsIn(read(wire, frames))
+      const plain = plainCalls(wire, frames)
+      for (const call of calls) expect(plain, name).toContain(call)
+      count += calls.length
+    }
+    expect(count).toBeGreaterThan(4)
+  })
+
+  test('an answer that is cut anywhere and begun again by another runs no call that is in neither', () => {
+    for (const first of answers) {
+      const own = plainCalls(wire, first.frames)
+      for (const second of answers) {
+        const others = plainCalls(wire, second.frames)
+        for (let cut = 0; cut < first.frames.length; cut += first.frames.length > 60 ? 7 : 1) {
+          const calls = callsIn(read(wire, [...first.frames.slice(0, cut), ...second.frames]))
+          for (const call of calls)
+            if (!own.has(call) && !others.has(call))
+              expect.fail(`${first.name} cut at ${cut}, then ${second.name}: ${call}`)
+        }
+      }
+    }
+  })
+
+  test('and the calls of the second answer are those it has alone', () => {
+    for (const first of answers)
+      for (const second of answers) {
+        // The same answer once more is a wire that stutters, or the same calls.
+        if (first.name === second.name) continue
+        const alone = callsIn(read(wire, second.frames))
+        for (let cut = 1; cut < first.frames.length; cut += first.frames.length > 60 ? 13 : 2) {
+          const events = read(wire, [...first.frames.slice(0, cut), ...second.frames])
+          const restarted = events.findLastIndex(({ type }) => type === 'restart')
+          if (restarted < 0) continue
+          expect(callsIn(events.slice(restarted)), `${first.name} at ${cut}, ${second.name}`).toEqual(alone)
+        }
+      }
+  })
+
+  // On Messages nothing tells one block's pieces from another's: what can be known is that a call is one block's.
+  test('two answers that are joined at any two events run only calls of one uninterrupted block', () => {
+    const places = fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat())
+    fc.assert(
+      fc.property(places, ([one, two, cut, from]) => {
+        const first = answers[one % answers.length] as Answer
+        const second = answers[two % answers.length] as Answer
+        const frames = [
+          ...first.frames.slice(0, cut % first.frames.length),
+          ...second.frames.slice(from % second.frames.length),
+        ]
+        const plain = plainCalls(wire, frames)
+        for (const call of callsIn(read(wire, frames))) expect(plain).toContain(call)
+        // Nor is the id of an answer known before its second chunk: some servers give every chunk its own. One answer with a gap
+        // in it is not two.
+        if (wire === 'anthropic' || first === second) return
+        if (wire === 'openai-chat' && cut % first.frames.length < 2) return
+        const own = new Set([...plainCalls(wire, first.frames), ...plainCalls(wire, second.frames)])
+        for (const call of callsIn(read(wire, frames))) expect(own).toContain(call)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('events that are inserted, dropped, repeated or moved run only calls of one uninterrupted block', () => {
+    const change = fc.record({
+      how: fc.constantFrom('insert', 'drop', 'repeat', 'move'),
+      at: fc.nat(),
+      to: fc.nat(),
+      from: fc.nat(),
+    })
+    fc.assert(
+      fc.property(fc.nat(), fc.array(change, { minLength: 1, maxLength: 5 }), (one, changes) => {
+        const frames = [...(answers[one % answers.length] as Answer).frames]
+        for (const { how, at, to, from } of changes) {
+          const place = at % frames.length
+          const other = answers[from % answers.length] as Answer
+          const foreign = other.frames[to % other.frames.length] as JsonObject
+          if (how === 'insert') frames.splice(place, 0, foreign)
+          else if (how === 'repeat') frames.splice(place, 0, frames[place] as JsonObject)
+          else {
+            const [taken] = frames.splice(place, 1)
+            if (how === 'move' && taken) frames.splice(to % (frames.length + 1), 0, taken)
+          }
+          if (frames.length === 0) return
+        }
+        const plain = plainCalls(wire, frames)
+        for (const call of callsIn(read(wire, frames))) expect(plain).toContain(call)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
