@@ -483,3 +483,70 @@ describe('chunks that are alike', () => {
     expect(events).toHaveLength(2)
   })
 })
+
+describe('two answers in one stream', () => {
+  const other = (delta: object, finish: string | null = null) => chunk(delta, finish, { id: 'chatcmpl-2' })
+  const piece = (args: string, more: object = {}) => ({
+    tool_calls: [{ index: 0, type: 'function', function: { arguments: args }, ...more }],
+  })
+  const cut = [
+    chunk({ role: 'assistant', content: '' }),
+    calling({ index: 0, id: 'a', name: 'weather', args: '' }),
+  ]
+
+  test('are told apart by the id of their chunks: the second begins anew', () => {
+    const time = {
+      index: 0,
+      id: 'b',
+      type: 'function',
+      function: { name: 'time', arguments: '{"zone":"UTC"}' },
+    }
+    const { calls, events, error } = hear([
+      ...cut,
+      other({ role: 'assistant', content: null }),
+      other({ tool_calls: [time] }),
+      other({}, 'tool_calls'),
+      '[DONE]',
+    ])
+    expect(error).toBeUndefined()
+    expect(calls).toEqual([{ callId: 'b', name: 'time', input: { zone: 'UTC' } }])
+    expect(events.filter(({ type }) => type === 'restart')).toHaveLength(1)
+  })
+
+  test.each([
+    ['goes on with arguments', [...cut, other(piece('{"city":"Rome"}'))]],
+    ['goes on with words', [...cut, other({ content: 'Rome.' })]],
+    ['only ends', [...cut, other({}, 'tool_calls')]],
+  ])('are an error where the second %s', (_, frames) => {
+    const { calls, error } = hear([...frames, '[DONE]'])
+    expect(calls).toEqual([])
+    expect(error).toMatchObject({ code: 'stream_error', retryable: true })
+  })
+
+  test('are not meant by a server that gives each chunk an id of its own', () => {
+    const rotated = [
+      chunk({ role: 'assistant', content: '' }),
+      calling({ index: 0, id: 'a', name: 'weather', args: '' }),
+      chunk(piece('{"city":"Rome"}')),
+      ended('tool_calls'),
+    ].map((frame, at) => ({ ...frame, id: `chunk-${at}` }))
+    expect(hear([...rotated, '[DONE]'])).toMatchObject({ calls: [{ callId: 'a' }], error: undefined })
+  })
+
+  test('nor by an end or a count of tokens under another id', () => {
+    const frames = [chunk({ content: 'Hi' }), chunk({ content: '!' }), other({}, 'stop')]
+    expect(hear([...frames, { ...other({}), choices: [], usage }, '[DONE]'])).toMatchObject({
+      text: 'Hi!',
+      error: undefined,
+      over: true,
+    })
+  })
+})
+
+test('a call without arguments is complete only if the wire says so', () => {
+  const begun = calling({ index: 0, id: 'a', name: 'weather', args: '' })
+  expect(hear([begun, ended('tool_calls'), '[DONE]']).calls).toHaveLength(1)
+  expect(hear([begun, '[DONE]']).calls).toEqual([])
+  const whole = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+  expect(hear([whole, '[DONE]']).calls).toHaveLength(1)
+})

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject, Message } from '../../protocol/index.ts'
+import { foldMessage } from '../../protocol/index.ts'
+import { begun, called, closed, delta, ended, hear, said, started } from './anthropic.test-kit.ts'
+import { anthropicBody } from './request.ts'
+import { traitsOf } from './traits.ts'
+
+const model = 'claude-opus-4-6'
+
+/** The request that follows an answer, with a result for each of its calls. */
+function nextBody(frames: readonly unknown[], extra?: JsonObject) {
+  const { events, calls, error } = hear(frames)
+  expect(error).toBeUndefined()
+  const answer = foldMessage(events)
+  const results = calls.map(
+    ({ callId, name }): Message => ({ role: 'tool', callId, name, content: [{ type: 'text', text: 'ok' }] }),
+  )
+  const messages: Message[] = [{ role: 'user', content: 'Hi' }, ...(answer ? [answer] : []), ...results]
+  const settings = extra ? { extra } : {}
+  return anthropicBody(
+    { messages, tools: [], settings },
+    { model, provider: 'anthropic', traits: traitsOf(model), settings, cache: undefined },
+  )
+}
+
+const assistantOf = ({ messages }: JsonObject) =>
+  (messages as JsonObject[]).find(({ role }) => role === 'assistant')?.content
+
+const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
+
+describe('blocks go back as they came', () => {
+  test('a compaction with what its deltas added', () => {
+    const body = nextBody([
+      started(),
+      begun(0, { type: 'compaction', content: null }),
+      delta(0, 'compaction_delta', { content: 'What was ', encrypted_content: 'x1' }),
+      delta(0, 'compaction_delta', { content: 'said.' }),
+      closed(0),
+      ...said(1, 'On we go.'),
+      ...ended('end_turn'),
+    ])
+    expect(assistantOf(body)).toEqual([
+      { type: 'compaction', content: 'What was said.', encrypted_content: 'x1' },
+      { type: 'text', text: 'On we go.' },
+    ])
+  })
+
+  test('kinds that nobody knows, and fields that nobody knows', () => {
+    const fallback = { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } }
+    const moon = { type: 'moon_phase', id: 'moon_1', phase: { of: 3 } }
+    const body = nextBody([
+      started(),
+      begun(0, { type: 'thinking', thinking: '', signature: '', mood: 'calm' }),
+      delta(0, 'thinking_delta', { thinking: 'Hm.' }),
+      delta(0, 'signature_delta', { signature: 's1' }),
+      closed(0),
+      begun(1, { type: 'redacted_thinking', data: 'r', mood: 'calm' }),
+      closed(1),
+      begun(2, fallback),
+      closed(2),
+      begun(3, moon),
+      closed(3),
+      ...said(4, 'Yes.'),
+      ...ended('end_turn'),
+    ])
+    expect(assistantOf(body)).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: 's1', mood: 'calm' },
+      { type: 'redacted_thinking', data: 'r', mood: 'calm' },
+      fallback,
+      moon,
+      { type: 'text', text: 'Yes.' },
+    ])
+  })
+})
+
+describe('content in message_start', () => {
+  const result = { type: 'code_execution_tool_result', tool_use_id: 'srv_1', content: { stdout: '1' } }
+  const caller = { type: 'code_execution_20250825', tool_id: 'srv_1' }
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'look', input: { id: 7 }, caller }
+  const container = (expires_at: string) => ({ id: 'container_1', expires_at })
+  const start = (more: object = {}) => ({
+    type: 'message_start',
+    message: {
+      ...started().message,
+      content: [result, use],
+      container: container(tomorrow()),
+      stop_reason: 'tool_use',
+      ...more,
+    },
+  })
+
+  test('is read like content that is streamed', () => {
+    expect(hear([start(), { type: 'message_stop' }])).toMatchObject({
+      calls: [{ callId: 'toolu_1', name: 'look', input: { id: 7 } }],
+      finish: 'tool-calls',
+      over: true,
+    })
+    // What is streamed after it counts on from there.
+    expect(hear([start({ stop_reason: null }), ...said(2, 'Done.'), ...ended('end_turn')])).toMatchObject({
+      calls: [{ callId: 'toolu_1' }],
+      text: 'Done.',
+    })
+  })
+
+  test('goes back whole, with the container', () => {
+    const body = nextBody([start(), { type: 'message_stop' }])
+    expect(body.container).toBe('container_1')
+    expect(assistantOf(body)).toEqual([result, use])
+  })
+
+  test('that comes twice is read once', () => {
+    expect(hear([start(), start(), { type: 'message_stop' }]).calls).toHaveLength(1)
+  })
+
+  test('a container that is told at the end goes back too, and its part is nothing to see', () => {
+    const frames = [
+      started(),
+      ...called(0, 'a', 'look', '{}'),
+      ...ended('tool_use', { container: container(tomorrow()) }),
+    ]
+    const body = nextBody(frames)
+    expect(body.container).toBe('container_1')
+    expect(assistantOf(body)).toEqual([{ type: 'tool_use', id: 'a', name: 'look', input: {} }])
+  })
+
+  test('a container that is over is not named, and that of the caller comes first', () => {
+    const over = start({ container: container('2020-01-01T00:00:00Z') })
+    expect(nextBody([over, { type: 'message_stop' }])).not.toHaveProperty('container')
+    const stop = { type: 'message_stop' }
+    expect(nextBody([start(), stop], { container: 'mine' }).container).toBe('mine')
+    const skills = [{ type: 'anthropic', skill_id: 'pptx' }]
+    expect(nextBody([start(), stop], { container: { skills } }).container).toEqual({
+      id: 'container_1',
+      skills,
+    })
+  })
+})
+
+describe('usage with a compaction', () => {
+  const iteration = (type: string, input_tokens: number, output_tokens: number) => ({
+    type,
+    input_tokens,
+    output_tokens,
+    cache_read_input_tokens: 5,
+    cache_creation_input_tokens: 0,
+  })
+
+  test('counts it, and tells how long the conversation is afterwards', () => {
+    const usage = {
+      input_tokens: 612,
+      output_tokens: 2819,
+      cache_read_input_tokens: 5,
+      iterations: [iteration('compaction', 60_385, 522), iteration('message', 612, 2819)],
+    }
+    const { events } = hear([started(), ...said(0, 'Hi'), ...ended('end_turn', {}, usage)])
+    expect(events.at(-1)).toMatchObject({
+      usage: { inputTokens: 61_007, outputTokens: 3341, cacheReadTokens: 10 },
+      contextTokens: 612 + 5 + 2819,
+    })
+  })
+
+  test('iterations of messages alone are in the total already', () => {
+    const usage = { output_tokens: 9, iterations: [iteration('message', 5, 4), iteration('message', 5, 5)] }
+    const { events } = hear([started(), ...said(0, 'Hi'), ...ended('end_turn', {}, usage)])
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 10, outputTokens: 9 } })
+    expect(events.at(-1)).not.toHaveProperty('contextTokens')
+  })
+})
+
+test('a stop after a compaction is a pause: the answer is still to come', () => {
+  const block = { type: 'compaction', content: 'What was said.' }
+  const { paused, events } = hear([started(), begun(0, block), closed(0), ...ended('compaction')])
+  expect(paused).toMatchObject({ content: [block] })
+  expect(events.map(({ type }) => type)).toEqual(['provider-tool'])
+})
+
+describe('an answer that is begun again', () => {
+  const other = (id: string) => ({ ...started(), message: { ...started().message, id } })
+  const cut = [
+    started(),
+    begun(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, 'thinking_delta', { thinking: 'Old.' }),
+    delta(0, 'signature_delta', { signature: 'old' }),
+    closed(0),
+    begun(1, { type: 'tool_use', id: 'a', name: 'delete_file', input: {} }),
+  ]
+  const read = { callId: 'b', name: 'read_file', input: { path: 'report.txt' } }
+
+  test.each([
+    ['by another message', [...cut, other('msg_2'), ...called(0, 'b', 'read_file', '{"path":"report.txt"}')]],
+    ['by a block at its place', [...cut, ...called(1, 'b', 'read_file', '{"path":"report.txt"}')]],
+    ['by an index that goes back', [...cut, ...called(0, 'b', 'read_file', '{"path":"report.txt"}')]],
+  ])('%s has only what came after', (_, frames) => {
+    const { calls, events, error } = hear([...frames, ...ended('tool_use')])
+    expect(error).toBeUndefined()
+    expect(calls).toEqual([read])
+    expect(events.filter(({ type }) => type === 'restart')).toHaveLength(1)
+    expect(foldMessage(events)?.content).toMatchObject([{ type: 'tool-call', name: 'read_file' }])
+  })
+
+  test('after its first call was closed tells that call, which may be running', () => {
+    const frames = [
+      started(),
+      ...called(0, 'a', 'look', '{"id":1}'),
+      other('msg_2'),
+      ...said(0, 'Hi'),
+      ...ended('end_turn'),
+    ]
+    const { events } = hear(frames)
+    expect(events.map(({ type }) => type)).toEqual([
+      'tool-input-start',
+      'tool-input',
+      'tool-call',
+      'restart',
+      'text',
+      'done',
+    ])
+  })
+
+  test('has the usage of the second alone', () => {
+    const { usage } = hear([
+      started({ input_tokens: 1000, output_tokens: 1 }),
+      ...said(0, 'Hi'),
+      other('msg_2'),
+      ...said(0, 'Hi'),
+      ...ended('end_turn'),
+    ])
+    expect(usage).toMatchObject({ inputTokens: 10 })
+  })
+})
