@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import type { ScriptRound, ScriptStep } from '../script.ts'
-import { checkRequest } from './check-request.ts'
+import type { StoredResponses } from './background.ts'
+import { checkRequest, keyFlaw } from './check-request.ts'
 import type { Reply } from './delivery.ts'
 import { type Failure, failureBody, scriptFailure, usualFailure } from './failures.ts'
-import { faultOnFrames } from './fault-frames.ts'
+import { type AnswerAgain, faultOnFrames } from './fault-frames.ts'
 import { faultOnRendered } from './fault-rendered.ts'
 import { faultOnScenario } from './fault-scenario.ts'
 import { faultOnScript } from './fault-script.ts'
@@ -16,7 +17,7 @@ import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
 import { type Round, stepsOf } from './rounds.ts'
 import type { Route } from './routes.ts'
-import { type Act, type Scenario, scenarioOf } from './scenario.ts'
+import { type Act, isOver, type Scenario, scenarioOf } from './scenario.ts'
 import type { Beat, Rendered, RenderInput, Wire } from './wire.ts'
 
 export interface Question {
@@ -32,6 +33,7 @@ export interface Question {
   readonly apiKey?: string
   readonly checks: boolean
   readonly known: Ledger
+  readonly responses: StoredResponses
   readonly nextId: (prefix: string) => string
   readonly sizes: readonly number[]
 }
@@ -42,6 +44,8 @@ export interface Answer {
   readonly faults: readonly Fault[]
   /** The round that was used, by a request that was in order. */
   readonly round?: { readonly index: number; readonly body: JsonObject }
+  /** The response that can be fetched by its id afterwards, if it arrives. */
+  readonly stored?: JsonObject
 }
 
 const render: Record<Wire, (input: RenderInput) => Rendered> = {
@@ -68,21 +72,28 @@ export function answerTo(question: Question): Answer {
     return { reply: failureReply(wire, failure, nextId), faults: [fault] }
   }
   if (route.kind === 'models') return { reply: jsonReply(wire, modelList(wire), nextId), faults: [] }
+  if (route.kind === 'stored') {
+    const found = (checks && keyFlaw({ ...question, wire })) || question.responses.answer(route)
+    if ('status' in found) return refuse(found)
+    if ('json' in found) return { reply: jsonReply(wire, found.json, nextId), faults: [] }
+    const faulty = applying(faults)
+    return { reply: streamReply(question, found, faulty), faults: faulty.applied }
+  }
   const flaw = checks ? checkRequest({ ...question, wire, known }) : undefined
   if (flaw) return refuse(flaw)
   if (!isObject(body)) return refuse({ status: 400, message: 'the body must be a JSON object' })
 
   const round = question.nextRound(body)
-  if ('status' in round) return refuse(round)
-  const used = { index: round.index, body }
+  return 'status' in round ? refuse(round) : generationTo(question, body, round)
+}
 
-  const applied: Fault[] = []
-  const fold = <Value>(from: Value, step: (value: Value, fault: Fault) => Value | undefined) =>
-    faults.reduce((value, fault) => {
-      const changed = step(value, fault)
-      if (changed !== undefined) applied.push(fault)
-      return changed ?? value
-    }, from)
+/** The answer to a request that is in order. */
+function generationTo(question: Question, body: JsonObject, round: Round): Answer {
+  const { faults, known, responses, nextId } = question
+  const { wire } = question.route
+  const faulty = applying(faults)
+  const { applied, fold } = faulty
+  const used = { index: round.index, body }
 
   const promptChars = JSON.stringify([
     body.messages,
@@ -96,6 +107,7 @@ export function answerTo(question: Question): Answer {
     return fold(scenario, (value, fault) => faultOnScenario(value, fault, wire))
   }
   const streamed = body.stream === true
+  const inBackground = wire === 'openai-responses' && body.background === true
   const answer = (scenario: Scenario) => {
     const whole = render[wire]({ body, scenario, nextId, created: firstSecond + used.index })
     const rendered = streamed
@@ -108,18 +120,56 @@ export function answerTo(question: Question): Answer {
     answer(scenarioFor(stepsOf(again))).beats
 
   const scenario = scenarioFor(round.steps)
-  const failure = httpFailure(wire, scenario.acts, streamed)
+  const failure = httpFailure(wire, scenario.acts, streamed || inBackground)
   const pauses = scenario.acts.flatMap((act) => (act.act === 'pause' ? [{ pauseMs: act.ms }] : []))
   if (failure) return { reply: failureReply(wire, failure, nextId, pauses), round: used, faults: applied }
 
   const rendered = answer(scenario)
-  if (streamed) {
-    const beats = fold(rendered.beats, (value, fault) => faultOnFrames(value, fault, { wire, answerAgain }))
-    const headers = { ...baseHeaders(wire, nextId), 'content-type': 'text/event-stream; charset=utf-8' }
-    return { reply: { status: 200, headers, content: { beats } }, faults: applied, round: used }
+  if (inBackground) {
+    const expiry = faults.filter(({ kind }) => kind === 'expired')
+    applied.push(...expiry)
+    const expired = expiry.length > 0
+    const generation = responses.start(rendered.beats, { streamed, answerAgain, expired })
+    const reply = streamed
+      ? streamReply(question, { beats: generation.follow(-1), answerAgain }, faulty)
+      : jsonReply(wire, generation.queued, nextId)
+    return { reply, faults: applied, round: used }
   }
   const before = rendered.beats.filter((beat) => !('frame' in beat))
-  return { reply: jsonReply(wire, rendered.whole, nextId, before), faults: applied, round: used }
+  const reply = streamed
+    ? streamReply(question, { beats: rendered.beats, answerAgain }, faulty)
+    : jsonReply(wire, rendered.whole, nextId, before)
+  const isKept = wire === 'openai-responses' && body.store !== false && !isOver(scenario.acts)
+  return { reply, faults: applied, round: used, ...(isKept && { stored: rendered.whole }) }
+}
+
+/** Faults in their order, each upon what those before it have left; `applied` are those that changed something. */
+interface Faulty {
+  readonly applied: Fault[]
+  fold<Value>(from: Value, step: (value: Value, fault: Fault) => Value | undefined): Value
+}
+
+function applying(faults: readonly Fault[]): Faulty {
+  const applied: Fault[] = []
+  return {
+    applied,
+    fold: (from, step) =>
+      faults.reduce((value, fault) => {
+        const changed = step(value, fault)
+        if (changed !== undefined) applied.push(fault)
+        return changed ?? value
+      }, from),
+  }
+}
+
+function streamReply(
+  { route: { wire }, nextId }: Question,
+  { beats: whole, answerAgain }: { readonly beats: readonly Beat[]; readonly answerAgain: AnswerAgain },
+  { fold }: Faulty,
+): Reply {
+  const beats = fold(whole, (value, fault) => faultOnFrames(value, fault, { wire, answerAgain }))
+  const headers = { ...baseHeaders(wire, nextId), 'content-type': 'text/event-stream; charset=utf-8' }
+  return { status: 200, headers, content: { beats } }
 }
 
 /** The same step as a second generation writes it: a call has another id. */

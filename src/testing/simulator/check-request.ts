@@ -22,18 +22,10 @@ export interface Checked {
 }
 
 /** Why the provider would not take a request, in its own words; undefined if it would. */
-export function checkRequest({
-  wire,
-  body,
-  text,
-  keys,
-  headers,
-  apiKey,
-  known,
-}: Checked): Failure | undefined {
-  const key = wire === 'anthropic' ? (keys.apiKey ?? keys.bearer) : (keys.bearer ?? keys.apiKey)
-  if (key === undefined) return { status: 401, ...missingKey[wire] }
-  if (apiKey !== undefined && key !== apiKey) return { status: 401, ...wrongKey(wire, key) }
+export function checkRequest(checked: Checked): Failure | undefined {
+  const { wire, body, text, headers, known } = checked
+  const flaw = keyFlaw(checked)
+  if (flaw) return flaw
   if (wire === 'anthropic' && !('anthropic-version' in headers))
     return { status: 400, message: 'anthropic-version: header is required' }
   const broken = wire === 'anthropic' ? brokenText(text) : undefined
@@ -41,6 +33,18 @@ export function checkRequest({
   if (!isObject(body)) return { status: 400, message: noJson[wire] }
   if (wire === 'anthropic') return anthropicFlaw(body, known)
   return wire === 'openai-chat' ? chatFlaw(body) : responsesFlaw(body, known)
+}
+
+/** What is wrong with the key of a request. */
+export function keyFlaw({
+  wire,
+  keys,
+  apiKey,
+}: Pick<Checked, 'wire' | 'keys' | 'apiKey'>): Failure | undefined {
+  const key = wire === 'anthropic' ? (keys.apiKey ?? keys.bearer) : (keys.bearer ?? keys.apiKey)
+  if (key === undefined) return { status: 401, ...missingKey[wire] }
+  if (apiKey !== undefined && key !== apiKey) return { status: 401, ...wrongKey(wire, key) }
+  return undefined
 }
 
 /** Half a character: known of Anthropic only. */

@@ -19,6 +19,8 @@ const roles = ['assistant', 'system', 'developer', 'user']
 export function responsesFlaw(body: JsonObject, known: Ledger): Failure | undefined {
   const { model, input } = body
   if (typeof model !== 'string' || model === '') return missing('model')
+  if (body.background === true && body.store === false)
+    return refusal('Background responses require `store` to be true.', 'store', 'invalid_value')
   const { format } = isJsonObject(body.text) ? body.text : {}
   const flaw =
     toolsFlaw(body, '') ?? formatFlaw(format, { param: 'text.format.schema', code: 'invalid_json_schema' })

@@ -13,12 +13,14 @@ export interface Reply {
     | { readonly body: string; readonly before?: readonly Beat[] }
 }
 
-/** One thing a server does with a socket. Everything but headers, write and wait is the last. */
+/** One thing a server does with a socket. Everything but headers, write, wait and gate is the last. */
 export type Op =
   | { readonly op: 'headers' }
   /** `event` numbers what the bytes belong to. */
   | { readonly op: 'write'; readonly bytes: Uint8Array; readonly event: number }
   | { readonly op: 'wait'; readonly ms: number }
+  /** Waits for a generation; false ends the answer. */
+  | { readonly op: 'gate'; readonly gate: Promise<boolean> }
   | { readonly op: 'stall' }
   | { readonly op: 'reset' }
   | { readonly op: 'end' }
@@ -86,6 +88,7 @@ function beatOps(beats: readonly Beat[], texts: readonly string[]): Op[] {
   let event = 0
   return beats.map((beat): Op => {
     if ('pauseMs' in beat) return { op: 'wait', ms: beat.pauseMs }
+    if ('gate' in beat) return { op: 'gate', gate: beat.gate }
     if ('stop' in beat) return beat.stop === 'hang' ? { op: 'stall' } : { op: 'end' }
     return { op: 'write', bytes: bytesOf(texts[event] ?? ''), event: event++ }
   })

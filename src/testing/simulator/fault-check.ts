@@ -84,6 +84,7 @@ const fields: { readonly [Kind in FaultKind['kind']]: Readonly<Record<string, Ch
   'content-in-start': {},
   'custom-provider-calls': {},
   'no-item-done': { item: whole(0) },
+  expired: {},
   sse: {
     newline: optional(oneOf('crlf', 'cr')),
     bom: optional(flag),

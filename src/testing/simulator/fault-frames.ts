@@ -62,7 +62,8 @@ export function faultOnFrames(
       const status = fault.status ?? (wire === 'anthropic' ? 529 : 500)
       const begun = frames[0]?.frame.data
       const response = typeof begun === 'object' && isJsonObject(begun.response) ? begun.response : {}
-      const sequence = frames.indexOf(beat)
+      const { sequence_number: number } = dataOf(beat)
+      const sequence = typeof number === 'number' ? number : frames.indexOf(beat)
       const failed = failureFrames(wire, usualFailure(wire, status), { sequence, response })
       return [...beats.slice(0, beats.indexOf(beat)), ...failed.map((frame) => ({ frame })), { stop: 'end' }]
     }

@@ -15,24 +15,17 @@ describe('a plan by chance', () => {
     expect(faultPlan(1)).toMatchInlineSnapshot(`
       [
         {
-          "at": {
-            "event": 15,
-          },
-          "kind": "end",
+          "kind": "content-in-start",
           "request": 1,
         },
         {
-          "event": 12,
-          "kind": "reorder",
-          "request": 2,
+          "event": 3,
+          "kind": "splice",
+          "request": 0,
+          "start": false,
         },
         {
-          "bytes": [
-            6,
-            64,
-            491,
-          ],
-          "kind": "chunks",
+          "kind": "refuse",
           "request": 0,
         },
       ]
@@ -75,7 +68,7 @@ describe('a plan by chance', () => {
         expect([0, 1, 2]).toContain(request)
       }
     }
-    expect(kinds.size).toBe(28)
+    expect(kinds.size).toBe(29)
   })
 
   test('keeps to what it is asked for', () => {

@@ -106,6 +106,7 @@ const draw: {
   'content-in-start': () => ({ kind: 'content-in-start' }),
   'custom-provider-calls': () => ({ kind: 'custom-provider-calls' }),
   'no-item-done': (dice) => ({ kind: 'no-item-done', item: dice(3) }),
+  expired: () => ({ kind: 'expired' }),
   sse: (dice) => ({
     kind: 'sse',
     ...(dice(2) === 0 && { newline: pick(dice, ['crlf', 'cr'] as const) }),

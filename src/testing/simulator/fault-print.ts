@@ -87,6 +87,8 @@ function deed(fault: Fault): string {
       return "gets the provider's tool calls as custom_tool_call items"
     case 'no-item-done':
       return `gets no output_item.done for item ${fault.item}`
+    case 'expired':
+      return 'has its background response forgotten'
     case 'sse':
       return 'gets its events in another dress'
   }

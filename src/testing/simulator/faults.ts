@@ -76,6 +76,8 @@ export type FaultKind =
   | { readonly kind: 'custom-provider-calls' }
   /** Responses: the n-th output item has no `response.output_item.done`, and stands only in `response.completed`. */
   | { readonly kind: 'no-item-done'; readonly item: number }
+  /** Responses: the background response of this request is forgotten, and a later request for it is a 404. */
+  | { readonly kind: 'expired' }
   | ({ readonly kind: 'sse' } & SseDress)
 
 /** Ways to write the same events that the standard allows (and two that it does not: the last two). */
@@ -111,6 +113,7 @@ const breaking: ReadonlySet<Fault['kind']> = new Set([
   'unclosed-call',
   'empty',
   'splice',
+  'expired',
 ])
 
 /** True if the answer does not arrive as it was meant: whoever asks the same again gets the same round again. */

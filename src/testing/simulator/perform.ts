@@ -34,13 +34,21 @@ export async function perform(
       case 'wait':
         await sleep(op.ms, { clock, signal })
         break
+      case 'gate': {
+        const isOpen = await Promise.race([op.gate, gone])
+        if (!isOpen && !signal.aborted) return last({ op: 'end' }, stage)
+        break
+      }
       default:
         return last(op, stage)
     }
   }
 }
 
-async function last(op: Exclude<Op, { op: 'headers' | 'write' | 'wait' }>, stage: Stage): Promise<void> {
+async function last(
+  op: Exclude<Op, { op: 'headers' | 'write' | 'wait' | 'gate' }>,
+  stage: Stage,
+): Promise<void> {
   const { response, clock, signal } = stage
   switch (op.op) {
     case 'stall':

@@ -8,6 +8,7 @@ import type { ScriptRound } from '../script.ts'
 import { checkScript } from '../script-check.ts'
 import { checkSizes } from '../scripted-model.ts'
 import { answerTo } from './answer.ts'
+import { storedResponses } from './background.ts'
 import type { Closable } from './closable.ts'
 import { deliveryOf } from './delivery.ts'
 import { checkFaults } from './fault-check.ts'
@@ -34,7 +35,7 @@ export interface ProviderSimulatorOptions {
 
 /** One request as it came, and how it was answered. */
 export interface SimulatedRequest {
-  /** Absent for what is no generation. */
+  /** Absent for a request that neither starts a generation nor asks for a stored response. */
   readonly wire?: Wire
   readonly method: string
   readonly path: string
@@ -116,7 +117,7 @@ export async function providerSimulator(
       const bytes = await readBytes(request)
       const text = new TextDecoder().decode(bytes)
       const route = routeOf(method, path, record.headers)
-      if (route.kind === 'generate') record.wire = route.wire
+      if (route.kind === 'generate' || route.kind === 'stored') record.wire = route.wire
       const body = parsed(text)
       if (text) record.body = body ?? text
       const planned = faultsOf(index).filter(({ kind }) => kind !== 'refuse')
@@ -124,6 +125,7 @@ export async function providerSimulator(
         reply,
         faults: before,
         round,
+        stored,
       } = answerTo({
         route,
         body,
@@ -135,13 +137,16 @@ export async function providerSimulator(
         ...(apiKey !== undefined && { apiKey }),
         checks,
         known,
+        responses,
         nextId,
         sizes,
       })
       const delivery = deliveryOf(reply, planned, route.wire)
       if (delivery.ops.some(({ op }) => op === 'headers')) record.status = delivery.status
       record.faults = planned.filter((one) => before.includes(one) || delivery.faults.includes(one))
-      if (round && record.faults.some(isBreaking)) rounds.giveBack(round.index, round.body)
+      const broken = record.faults.some(isBreaking)
+      if (round && broken) rounds.giveBack(round.index, round.body)
+      if (stored && !broken) responses.keep(stored)
       await perform(delivery, { response, clock, signal })
     } finally {
       off()
@@ -149,6 +154,7 @@ export async function providerSimulator(
   }
 
   const server = await listen({ onRequest, onConnection })
+  const responses = storedResponses({ clock, closing: server.closing })
   return {
     url: server.url,
     baseURL: `${server.url}/v1`,

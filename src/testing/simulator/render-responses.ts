@@ -175,7 +175,9 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
     name: part.name,
   })
 
-  send('response.created', { response: head })
+  const queued = { ...head, status: 'queued' }
+  send('response.created', { response: head.background ? queued : head })
+  if (head.background) send('response.queued', { response: queued })
   send('response.in_progress', { response: head })
   for (const act of acts) {
     if (act.act === 'open') open(act.part)
@@ -217,7 +219,7 @@ function responseHead(body: JsonObject, id: string, created: number): JsonObject
     object: 'response',
     created_at: created,
     status: 'in_progress',
-    background: false,
+    background: body.background === true,
     completed_at: null,
     error: null,
     incomplete_details: null,

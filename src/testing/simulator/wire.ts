@@ -14,6 +14,8 @@ export interface Frame {
 export type Beat =
   | { readonly frame: Frame }
   | { readonly pauseMs: number }
+  /** Waits for a generation that does not depend on this connection; false if it ends here. */
+  | { readonly gate: Promise<boolean> }
   | { readonly stop: 'hang' | 'end' }
 
 export interface RenderInput {
