@@ -207,6 +207,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     for (attempt = 1; !stopped; ) {
       const { model } = sending.chosen
       const resumes = canResume(model)
+      const { checkpoint } = state
       const failed = await tellOnce(sending, resumes)
       if (!failed || stopped) return undefined
       shown ||= failed.shown
@@ -222,7 +223,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
         error = shorter.error
       }
       // A connection that brought something was a good one.
-      if (resumes && failed.shown) sending.chosen.succeeded()
+      if (resumes && (failed.shown || state.checkpoint !== checkpoint)) sending.chosen.succeeded()
       // The provider does not know the generation any more, or does not go on with it: a new one may do better.
       let delayMs = resumes && !error.retryable ? undefined : sending.chosen.failed(error)
       const isLost = resumes && delayMs === undefined
