@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { agent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/models/anthropic.ts'
-import { openaiChat } from '../../src/models/openai.ts'
+import { openai, openaiChat } from '../../src/models/openai.ts'
 import { tool } from '../../src/tools/index.ts'
 import { writeDeed } from './deeds.ts'
 
@@ -62,7 +62,7 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
     errandTool('crash'),
   ]
   const apiKey = 'key'
-  const openai = openaiChat('desk', { baseURL: `${provider}/v1`, apiKey })
+  const chat = openaiChat('desk', { baseURL: `${provider}/v1`, apiKey })
   const shared = {
     // The provider is there all the time: whatever a run has to get over is the death of its own process.
     retry: { attempts: 1 },
@@ -72,14 +72,20 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
       return undefined
     },
   } as const
-  const helper = agent({ name: 'helper', model: openai, tools: errands, ...shared })
+  const helper = agent({ name: 'helper', model: chat, tools: errands, ...shared })
   const tools = [...errands, helper.asTool({ description: 'Does several errands' })]
   return {
-    chat: agent({ name: 'chat', model: openai, tools, ...shared }),
+    chat: agent({ name: 'chat', model: chat, tools, ...shared }),
     claude: agent({
       name: 'claude',
       model: anthropic('claude-desk', { baseURL: provider, apiKey }),
       tools,
+      ...shared,
+    }),
+    /** One whose provider goes on without a connection. */
+    kept: agent({
+      name: 'kept',
+      model: openai('kept-desk', { baseURL: `${provider}/v1`, apiKey, background: true }),
       ...shared,
     }),
   }

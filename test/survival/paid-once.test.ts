@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { client } from '../../src/client/index.ts'
+import { nextThreadAction } from '../../src/protocol/index.ts'
+import { providerSimulator } from '../../src/testing/index.ts'
+import { patience, reader } from './conversation.ts'
+import { bundleServer, fixedPort, startServer } from './server-process.ts'
+import { eventsOf } from './verdict.ts'
+
+test('a server that is killed in the middle of an answer does not pay for it twice', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const words = 'It takes its time to say what there is to say. '.repeat(8)
+  const steps = words.split(/(?<= )/).flatMap((text) => [{ text }, { pause: 40 }])
+  await using sim = await providerSimulator([steps])
+  const program = await bundleServer(folder)
+  const port = await fixedPort()
+  const config = {
+    port,
+    file: join(folder, 'threads.db'),
+    deeds: join(folder, 'deeds'),
+    provider: sim.url,
+    leaseMs: 800,
+    recoverMs: 100,
+  }
+  let server = startServer(program, config)
+  onTestFinished(() => server.kill())
+  await server.ready
+  const thread = await client(`http://127.0.0.1:${port}`, { retry: patience }).create({
+    id: 't',
+    agent: 'kept',
+  })
+  const follower = reader('follower', thread)
+  const seq = await thread.send('Tell me.')
+  await follower.until(() => eventsOf(follower.entries, 'text').length > 3)
+  await server.kill()
+  server = startServer(program, config)
+  await follower.until((state) => state.head > seq && nextThreadAction(state).type === 'idle')
+
+  expect(eventsOf(follower.entries, 'run-start')).toMatchObject([{}, { resumes: expect.any(String) }])
+  expect(eventsOf(follower.entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
+  expect(eventsOf(follower.entries, 'round-retract')).toEqual([])
+  const told = eventsOf(follower.entries, 'text').map(({ text }) => text)
+  expect(told.join('')).toBe(words)
+  expect(sim.requests.map(({ method }) => method)).toEqual(['POST', 'GET'])
+  expect(sim.requests[1]?.path).toContain('starting_after=')
+})
