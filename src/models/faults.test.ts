@@ -233,6 +233,120 @@ describe('wherever the first answer breaks off', () => {
   })
 })
 
+describe('a second answer in the same stream', () => {
+  describe.each(wireNames)('%s', (wire) => {
+    // Without an id of its own, a second answer in chunks of Chat Completions is only more calls of the first.
+    const starts = wire === 'Chat Completions' ? [true] : [true, false]
+    test.each(starts)('at every event, with a start of its own: %s', async (start) => {
+      for (let event = 0; event < 80; event++) {
+        const fault: Fault = { kind: 'splice', event, start, request: 0 }
+        const { result, shown, sim, events } = await play(wire, [fault])
+        if (sim.requests[0]?.faults.length === 0) return expect(event).toBeGreaterThan(20)
+        expect(result, `event ${event}`).toMatchObject({ outcome: 'completed', text: answer })
+        expectWordsOnce(shown)
+        expect(events.filter(({ type }) => type === 'round-retract').length).toBeLessThanOrEqual(1)
+      }
+      expect.unreachable('the answer has more events than were tried')
+    })
+
+    test('never runs a call of the first with the arguments of the second', async () => {
+      const round: ScriptRound = [{ call: 'read_file', input: { path: 'report.txt' } }]
+      for (let event = 0; event < 12; event++)
+        for (const start of starts) {
+          const ran: string[] = []
+          const file = (name: string) =>
+            tool({
+              name,
+              description: name,
+              input: z.object({ path: z.string() }),
+              run: ({ path }) => {
+                ran.push(`${name} ${path}`)
+                return 'done'
+              },
+            })
+          await using sim = await providerSimulator(
+            ({ body }) =>
+              /"(tool|tool_result|function_call_output)"/.test(JSON.stringify(body))
+                ? 'Done.'
+                : [{ text: 'So. ' }, { call: 'delete_file', input: { path: 'secrets.txt' } }],
+            { faults: [{ kind: 'splice', event, round, start, request: 0 }], deltaChars: 4 },
+          )
+          const tools = ['delete_file', 'read_file'].map(file)
+          const retry = { attempts: 3, baseMs: 0 }
+          const { outcome } = await agent({ model: wires[wire](sim), tools, retry }).run('Go.')
+          expect(outcome).toBe('completed')
+          expect(ran, `event ${event}`).not.toContain('delete_file report.txt')
+          for (const one of ran) expect(['delete_file secrets.txt', 'read_file report.txt']).toContain(one)
+        }
+    })
+  })
+})
+
+describe('answers that are unusual as a whole', () => {
+  test.each(wireNames)('%s: nothing at all is asked for once more', async (wire) => {
+    for (const fault of [{ kind: 'empty' }, { kind: 'empty', finish: 'tool-calls' }] as const) {
+      const { result, noted, sim } = await play(wire, [{ ...fault, request: 0 }])
+      expect(result).toMatchObject({ outcome: 'completed', text: answer })
+      expect(sim.requests).toHaveLength(3)
+      expect(noted).toEqual(inputs)
+      const failed = await play(wire, [fault])
+      expect(failed.result).toMatchObject({ outcome: 'failed', error: { code: 'empty_answer' } })
+      expect(failed.sim.requests).toHaveLength(2)
+    }
+  })
+
+  test.each(wireNames)(
+    '%s: a call that is begun and never closed is not run, and the model reads why',
+    async (wire) => {
+      const { result, noted, events } = await play(wire, [{ kind: 'unclosed-call', call: 1, request: 0 }])
+      expect(result).toMatchObject({ outcome: 'completed', text: answer })
+      expect(noted).toEqual([inputs[0]])
+      const told = events.filter((event) => event.type === 'tool-result')
+      expect(told).toMatchObject([{ status: 'ok' }, { status: 'rejected', isError: true }])
+    },
+  )
+
+  test('Messages: content in the start event is read, and its container sent back', async () => {
+    const { result, noted, sim, shown } = await play('Messages', [{ kind: 'content-in-start', request: 0 }])
+    expect(result).toMatchObject({ outcome: 'completed', text: answer })
+    expect(noted).toEqual(inputs)
+    expect(shown).toEqual([words, answer])
+    expect(sim.requests[1]?.body).toMatchObject({ container: expect.stringContaining('container') })
+  })
+
+  test('Responses: an item that only the whole response has is found there', async () => {
+    for (let item = 0; item < 4; item++) {
+      const { result, noted, sim } = await play('Responses', [{ kind: 'no-item-done', item, request: 0 }])
+      expect(sim.requests[0]?.faults, `item ${item}`).toHaveLength(1)
+      expect(result).toMatchObject({ outcome: 'completed', text: answer })
+      expect(noted).toEqual(inputs)
+    }
+  })
+
+  test('Responses: calls of tools that the provider ran are not ours, whatever they are called', async () => {
+    const rounds: ScriptRound[] = [
+      [
+        { providerTool: 'x_keyword_search', input: { query: 'cats' } },
+        { providerTool: 'note', input: { text: 'not ours', n: 3 } },
+        { text: 'Found them. ' },
+        { call: 'note', input: inputs[0] as JsonObject },
+      ],
+      answer,
+    ]
+    await using sim = await providerSimulator(rounds, { faults: [{ kind: 'custom-provider-calls' }] })
+    const noted: unknown[] = []
+    const note = tool({
+      name: 'note',
+      description: 'Notes something',
+      input: z.object({ text: z.string(), n: z.number() }),
+      run: (input) => void noted.push(input),
+    })
+    const run = agent({ model: wires.Responses(sim), tools: [note] }).stream('Go.')
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: answer, rounds: 2 })
+    expect(noted).toEqual([inputs[0]])
+  })
+})
+
 describe('events that come twice or in the wrong order', () => {
   test('are known by their numbers on Responses: nothing is told twice', async () => {
     for (let event = 0; event < 40; event++) {

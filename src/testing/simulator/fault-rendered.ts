@@ -61,6 +61,7 @@ function withContainer({ content, ...message }: JsonObject, nextId: RenderInput[
       caller = { type: 'code_execution_20250825', tool_id: id }
     return type === 'tool_use' && caller ? { ...block, caller } : block
   })
-  const container = { id: nextId('container_01'), expires_at: '2026-01-01T00:05:00.000000Z' }
+  const expires_at = new Date(Date.now() + 5 * 60_000).toISOString()
+  const container = { id: nextId('container_01'), expires_at }
   return { ...message, content: blocks, container }
 }
