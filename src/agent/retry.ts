@@ -25,6 +25,7 @@ export function retries(
 ): Retries {
   let index = 0
   let failures = 0
+  let empty = 0
   return {
     get model() {
       return models[index] as Model
@@ -36,20 +37,20 @@ export function retries(
     },
     failed({ code, retryable, retryAfterMs = 0 }) {
       failures++
-      // Who has nothing to say twice will have nothing to say.
-      const most = code === 'empty_answer' ? Math.min(attempts, 2) : attempts
-      if (retryable && failures < most && retryAfterMs <= maxDelayMs) {
+      if (code === 'empty_answer') empty++
+      // One that has nothing to say twice will have nothing to say.
+      if (retryable && failures < attempts && empty < 2 && retryAfterMs <= maxDelayMs) {
         const backoff = Math.min(baseMs * 2 ** (failures - 1), maxDelayMs)
         // Jitter, so that those who failed together do not come back together.
         return Math.max(retryAfterMs, backoff * (0.5 + Math.random() / 2))
       }
       if (index + 1 >= models.length) return undefined
       index++
-      failures = 0
+      failures = empty = 0
       return 0
     },
     succeeded() {
-      failures = 0
+      failures = empty = 0
     },
   }
 }

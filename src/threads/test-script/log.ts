@@ -44,6 +44,8 @@ export interface LoggedRound {
   /** The conversation was summed up before it. */
   readonly summed: boolean
   retracted: boolean
+  /** The round before it is the same one, whose request failed. */
+  readonly isAgain: boolean
   /** Why the request was sent again. */
   failure?: ErrorJson
   end?: RoundEndEvent
@@ -92,13 +94,14 @@ export function readLog(entries: readonly Entry[]): LoggedThread {
     }
   }
 
-  function beginRound({ heard }: Partial<RoundStartEvent> = {}) {
+  function beginRound({ heard }: Partial<RoundStartEvent> = {}, isAgain = false) {
     round = {
       parts: [],
       open: new Map(),
       heard: [...hear(heard), ...corrections],
       summed,
       retracted: false,
+      isAgain,
     }
     corrections = []
     summed = false
@@ -143,8 +146,10 @@ export function readLog(entries: readonly Entry[]): LoggedThread {
         if (round) round.retracted = true
         return
       case 'round-retry':
+        // What was shown and not taken back goes on: the connection is another, the generation the same.
+        if (round && !round.retracted && (round.parts.length > 0 || round.open.size > 0)) return
         if (round) round.failure = event.error
-        return beginRound()
+        return beginRound({}, true)
       case 'text':
       case 'reasoning':
         return addWords(event.type, event.text)

@@ -46,7 +46,8 @@ export function planTest({ runs }: LoggedThread): Plan {
 }
 
 function planRun(run: LoggedRun, stubs: Stubs) {
-  const kept = run.rounds.filter((round) => !isLost(round))
+  const lostRounds = lostIn(run)
+  const kept = run.rounds.filter((round) => !lostRounds.has(round))
   const ending = endingOf(run, kept.at(-1))
   const outcome = run.outcome ?? (ending === 'suspended' ? 'suspended' : 'cancelled')
   const reason = (run.outcome && run.error?.message) ?? 'it was still going on when this was written'
@@ -122,7 +123,7 @@ function planRun(run: LoggedRun, stubs: Stubs) {
     // What a round is the first to hear was said while the one before it was told.
     const before = rounds.at(-1)?.steers ?? messages
     before.push(...round.heard)
-    if (isLost(round)) lost = true
+    if (lostRounds.has(round)) lost = true
     else tell(round, round === kept.at(-1))
   }
   if (kept.length === 0 && ending === 'failed') addRound(failedStep(run.error, { isSentAgain: false }))
@@ -177,9 +178,16 @@ function sortCalls(round: LoggedRound, ending: Ending): SortedCalls {
   return { asking, decided, undecided, hanging, isStop }
 }
 
-/** Its process died, and another one told it anew. */
-function isLost({ retracted, failure }: LoggedRound): boolean {
-  return retracted && !failure
+/** Rounds whose process died, with all their attempts: another process told them anew. */
+function lostIn({ rounds }: LoggedRun): ReadonlySet<LoggedRound> {
+  const lost = new Set<LoggedRound>()
+  let isLost = false
+  for (const round of rounds.toReversed()) {
+    isLost ||= round.retracted && !round.failure
+    if (isLost) lost.add(round)
+    isLost &&= round.isAgain
+  }
+  return lost
 }
 
 function isTold({ end }: LoggedRound): boolean {

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../agent/index.ts'
-import type { Entry } from '../../protocol/index.ts'
+import type { Entry, ThreadEvent } from '../../protocol/index.ts'
+import { noUsage } from '../../protocol/index.ts'
 import { script, scriptedModel, testScript } from '../../testing/index.ts'
 import { tool } from '../../tools/index.ts'
 import type { Deed } from './test-script.test-kit.ts'
@@ -89,6 +90,43 @@ test("Where's my money?", async () => {
       }),
       { numRuns: 150 },
     )
+  })
+
+  const error = { op: 'model.stream', code: 'stream_error', message: 'broken', retryable: true } as const
+  const asked: readonly ThreadEvent[] = [
+    { type: 'input', mode: 'queue', message: { role: 'user', content: 'Good day.' } },
+    { type: 'run-start', version: 1, runId: 'r1', agent: 'tester', input: [], heard: [1] },
+    { type: 'round-start', round: 1, model: 'scripted' },
+  ]
+  const retried: ThreadEvent = { type: 'round-retry', round: 1, attempt: 2, model: 'm', delayMs: 0, error }
+  const told: readonly ThreadEvent[] = [
+    { type: 'text', text: 'That is all.' },
+    { type: 'round-end', round: 1, model: 'scripted', finish: 'stop' },
+    { type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage },
+  ]
+  const entriesOf = (events: readonly ThreadEvent[]) =>
+    events.map((event, at) => ({ seq: at + 1, at: 0, event }))
+
+  test('leaves out the attempts of a round whose process was lost between them', async () => {
+    const lost: readonly ThreadEvent[] = [
+      ...asked,
+      retried,
+      { type: 'input', mode: 'steer', message: { role: 'user', content: 'And this.' } },
+      { type: 'run-start', version: 1, runId: 'r2', agent: 'tester', input: [], resumes: 'r1' },
+      { type: 'round-retract', round: 1, reason: 'lost' },
+      { type: 'round-start', round: 1, model: 'scripted', heard: [5] },
+      ...told,
+    ]
+    const source = testScript(entriesOf(lost))
+    expect(source).not.toContain('broken')
+    await play(source)
+  })
+
+  test('has a generation that went on over another connection as one round', async () => {
+    const source = testScript(entriesOf([...asked, { type: 'text', text: 'I say: ' }, retried, ...told]))
+    expect(source).toContain('I say: That is all.')
+    expect(source).not.toContain('broken')
+    await play(source)
   })
 
   test('fails when an answer, a call or an outcome is another one', async () => {
