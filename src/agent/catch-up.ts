@@ -4,25 +4,25 @@ import { MillraceError } from '../protocol/index.ts'
 /** What a model says in a round. */
 export type Said = Exclude<ModelEvent, RestartEvent | DoneEvent>
 
-/** Holds what a generation says again after its checkpoint against what the log has of it. Deltas may be cut anywhere. */
+/** Compares what a resumed generation repeats after its checkpoint with what the log already has. Deltas may be cut anywhere. */
 export interface CatchUp {
-  /** Everything in the log has come again. */
+  /** Everything that the log has was repeated. */
   readonly done: boolean
   /**
-   * `known` is what stands in the log of this event, `fresh` what does not. `callId` is the id that the log has for the call of a
-   * `tool-input`. Throws if the log has something else.
+   * `known` is the part of this event that is in the log, `fresh` the part that is not. `callId` is the id under which the log has
+   * the call of a `tool-input`. Throws if the log has something else at this place.
    */
   take(event: Said, callId?: string): { readonly known?: Said; readonly fresh?: Said }
 }
 
 export function catchUp(past: readonly Said[]): CatchUp {
   const lines = past.filter(({ type }) => type !== 'tool-input')
-  /** The arguments of each call that have yet to come again. */
+  /** The arguments of each call that were not repeated yet. */
   const inputs = new Map<string, string>()
   for (const event of past)
     if (event.type === 'tool-input') inputs.set(event.callId, (inputs.get(event.callId) ?? '') + event.delta)
   let at = 0
-  /** How much of the text at this place has come again. */
+  /** How many characters of the text at this place were repeated. */
   let offset = 0
 
   function takeText(event: Extract<Said, { text: string }>) {
@@ -74,6 +74,6 @@ function nameOf(event: Said): string | undefined {
 }
 
 function otherwise(): MillraceError {
-  const message = 'the provider went on with another answer than the one it had begun'
+  const message = 'the provider continued with a different answer from the one it began'
   return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
 }

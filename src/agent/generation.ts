@@ -13,7 +13,7 @@ import { MillraceError, mergeSettings, toMillraceError } from '../protocol/index
 export interface GenerationOptions {
   readonly model: Model
   readonly request: ModelRequest
-  /** Goes on with the generation that this checkpoint belongs to. */
+  /** Continues the generation that this checkpoint belongs to. */
   readonly resume?: ProviderData | undefined
   readonly clock: Clock
   /** How long the first event may take, and each one after it. */
@@ -42,7 +42,7 @@ export interface Generation {
 /** At a microsecond or so for an event, others wait less than a millisecond. */
 const eventsPerTurn = 256
 
-/** Sends one request to a model, or goes on with one that was sent, and passes on what it says. */
+/** Sends one request to a model, or continues one that was sent, and passes on what it says. */
 export function generate({
   model,
   request,

@@ -217,7 +217,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
           rounds.interrupt()
           break
         case 'rejoin': {
-          // Calls that were closed before run while the rest is generated.
+          // Calls that had already closed run while the rest is generated.
           await takeUpCalls()
           const error = stopped ? undefined : await rounds.rejoin()
           if (error) end('failed', error)

@@ -7,7 +7,7 @@ import { tool } from '../tools/index.ts'
 import { collect, of, pairs } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
-/** How far a connection gets: so many events, and then this happens. */
+/** After how many events a connection fails, and how. */
 interface Break {
   readonly after: number
   readonly error?: MillraceError
@@ -22,8 +22,8 @@ const unknown = new MillraceError({
 })
 
 /**
- * A model whose provider goes on generating without a connection. Each generation gets the next round; `breaks` are what befalls
- * one connection after the other.
+ * A model whose provider generates without a connection. Each generation gets the next round; `breaks` has the failure of each
+ * connection in turn.
  */
 function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly Break[] = []) {
   const kept: (readonly ModelEvent[])[] = []
@@ -35,7 +35,7 @@ function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly 
     const { after, error = dropped } = breaks[connections++] ?? { after: Number.POSITIVE_INFINITY }
     const events = kept[id] ?? []
     for (const [at, event] of events.slice(from).entries()) {
-      // The first of a generation gets at least as far as its first checkpoint.
+      // The first connection of a generation gets at least to its first checkpoint.
       if (at >= after && (at > 0 || from > 0)) throw error
       yield event.type === 'checkpoint' ? checkpoint(id, from + at + 1) : event
     }
@@ -134,7 +134,7 @@ const shown = (events: readonly RunEvent[]) =>
 const whole = 'Let me see.AndThat makes three.'
 
 describe('a generation that its provider keeps', () => {
-  test('goes on where its connection broke, wherever that was', async () => {
+  test('continues where its connection broke, at any event', async () => {
     const { length } = rounds[0] ?? []
     for (let after = 1; after < length; after++) {
       const { kept, ran, events, result } = await play([{ after }])
@@ -151,7 +151,7 @@ describe('a generation that its provider keeps', () => {
     }
   })
 
-  test('goes on however often it breaks, as long as something comes of it', () =>
+  test('continues however often it breaks, as long as it makes progress', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 12 }), { maxLength: 12 }), async (places) => {
         // Every second connection gets past the longest text between two checkpoints.
@@ -165,15 +165,15 @@ describe('a generation that its provider keeps', () => {
       { numRuns: 100 },
     ))
 
-  test('goes on in another process, from any place in the log', async () => {
+  test('continues in another process, from any event of the log', async () => {
     const { events: log } = await play([])
     for (let length = 1; length < log.length; length++) {
       const past = JSON.parse(JSON.stringify(log.slice(0, length))) as RunEvent[]
-      // Before its first checkpoint a round is lost, as ever.
+      // Before its first checkpoint a round is lost.
       if (past.at(-1)?.type === 'round-start') continue
       const generated = of(past, 'round-start').length
       const kept = keptModel(rounds)
-      // What the provider has been asked for already.
+      // The provider has been asked for these already.
       for (let round = 0; round < generated; round++) kept.model.stream({} as never, {} as never)
       const { ran, count } = counter()
       const safe = { ...count, repeat: 'safe' as const }
@@ -194,18 +194,18 @@ describe('a generation that its provider keeps', () => {
     }
   })
 
-  test('that the provider does not know any more is generated anew', async () => {
+  test('that the provider no longer knows is generated again', async () => {
     const { kept, ran, events, result } = await play([{ after: 5 }, { after: 0, error: unknown }])
     expect(result.outcome).toBe('completed')
     expect(of(events, 'round-retract')).toHaveLength(1)
     expect(kept.generations).toBe(2)
     expect(kept.cancelled).toEqual(['0'])
-    // The second generation is the answer itself here.
+    // The second generation is the final answer here.
     expect(ran).toEqual([])
     expect(textOf(result.messages.at(-1) as never)).toBe('That makes three.')
   })
 
-  test('and stands as far as it closed if a call of it has started', async () => {
+  test('and is kept as far as it closed if a call of it has started', async () => {
     const { ran, events, result } = await play([{ after: 22 }, { after: 0, error: unknown }])
     expect(result.outcome).toBe('completed')
     expect(ran).toEqual([1])
@@ -216,13 +216,13 @@ describe('a generation that its provider keeps', () => {
     })
   })
 
-  test('that never goes on again is given up, told to stop, and generated anew', async () => {
+  test('that makes no more progress is cancelled and generated again', async () => {
     const { kept, result } = await play([{ after: 5 }, { after: 0 }, { after: 0 }])
     expect(result.outcome).toBe('completed')
     expect(kept.cancelled).toEqual(['0'])
   })
 
-  test('is not generated anew for ever', async () => {
+  test('is not generated again forever', async () => {
     const breaks = Array.from({ length: 40 }, (_, at) =>
       at % 2 ? { after: 0, error: unknown } : { after: 5 },
     )
@@ -236,7 +236,7 @@ describe('a generation that its provider keeps', () => {
     expect(kept.generations).toBeLessThanOrEqual(3)
   })
 
-  test('that says something else the second time is not believed', async () => {
+  test('that says something else when it is resumed is retracted', async () => {
     const kept = keptModel([[here, ...text('One.'), here, stop], ...rounds.slice(1)], [{ after: 4 }])
     const { resume } = kept.model.background ?? {}
     const lying: Model = {
@@ -253,10 +253,12 @@ describe('a generation that its provider keeps', () => {
     const run = agent({ model: lying, ...options }).stream('Say.')
     const events = await collect(run)
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'That makes three.' })
-    expect(of(events, 'round-retract')).toMatchObject([{ reason: expect.stringContaining('another answer') }])
+    expect(of(events, 'round-retract')).toMatchObject([
+      { reason: expect.stringContaining('a different answer') },
+    ])
   })
 
-  test('is told to stop when its run is cancelled, and not when the run goes on elsewhere', async () => {
+  test('is cancelled with its run', async () => {
     const model = keptModel([[here, ...text('Hi')]])
     const hanging: Model = {
       ...model.model,
@@ -272,7 +274,7 @@ describe('a generation that its provider keeps', () => {
     expect(model.cancelled).toEqual(['0'])
   })
 
-  test('of a log that was cut off is told to stop when nobody wants it any more', async () => {
+  test('is cancelled when the run is cancelled after its process was lost', async () => {
     const { events: log } = await play([])
     const past = log.slice(0, log.findIndex(({ type }) => type === 'text') + 1)
     const kept = keptModel(rounds)
@@ -283,7 +285,7 @@ describe('a generation that its provider keeps', () => {
     expect(kept.cancelled).toEqual(['0'])
   })
 
-  test('of a model that this agent does not have is generated anew', async () => {
+  test('is generated again if the agent no longer has its model', async () => {
     const { events: log } = await play([])
     const past = log.slice(0, log.findIndex(({ type }) => type === 'text') + 1)
     const other = keptModel([rounds[1] ?? []])
@@ -295,7 +297,7 @@ describe('a generation that its provider keeps', () => {
   })
 })
 
-describe('an answer that is begun again in its stream', () => {
+describe('an answer that begins again in the same stream', () => {
   const raw = (...lists: readonly (readonly ModelEvent[])[]): Model => {
     let next = 0
     return {
@@ -308,7 +310,7 @@ describe('an answer that is begun again in its stream', () => {
   }
   const restart: ModelEvent = { type: 'restart', reason: 'begun again' }
 
-  test('is retracted, and goes on with what comes after it', async () => {
+  test('is retracted, and what comes after it counts', async () => {
     const { ran, count } = counter()
     const first = [
       ...text('Old words'),
@@ -339,13 +341,13 @@ describe('an answer that is begun again in its stream', () => {
     expect(JSON.stringify(result.messages)).not.toContain('Old')
   })
 
-  test('shows nothing where nothing was shown', async () => {
+  test('is not retracted if nothing was shown', async () => {
     const run = agent({ model: raw([restart, ...text('Hi'), stop]) }).stream('Go.')
     expect(of(await collect(run), 'round-retract')).toEqual([])
     expect((await run.result).text).toBe('Hi')
   })
 
-  test('stands as far as it closed if a call of it has started', async () => {
+  test('is kept as far as it closed if a call of it has started', async () => {
     const started = Promise.withResolvers<void>()
     const { ran, count } = counter(started.resolve)
     const model: Model = {
@@ -372,7 +374,7 @@ describe('an answer that is begun again in its stream', () => {
   })
 })
 
-describe('an answer without a word', () => {
+describe('an answer with nothing in it', () => {
   const silent = (...events: readonly ModelEvent[]) => [...events, stop]
   const ask = async (lists: readonly (readonly ModelEvent[])[]) => {
     const kept = keptModel(lists)
@@ -386,7 +388,7 @@ describe('an answer without a word', () => {
     ['thoughts alone', [{ type: 'reasoning', text: 'Hm.' } as const], stop],
     ['an end for calls, and none', [], calls],
     ['an end that nobody knows', [], { type: 'done', finish: 'other' } as const],
-  ])('is asked for once more: %s', async (_, said, end) => {
+  ])('is requested once more: %s', async (_, said, end) => {
     const { result, asked, events } = await ask([
       [...said, end],
       [...text('Hi'), stop],
@@ -397,7 +399,7 @@ describe('an answer without a word', () => {
     expect(of(events, 'round-retract')).toHaveLength(said.length)
   })
 
-  test('twice is a failure that says so', async () => {
+  test('fails the run the second time', async () => {
     const { result, asked } = await ask([silent(), silent(), [...text('Hi'), stop]])
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -407,7 +409,7 @@ describe('an answer without a word', () => {
   })
 
   test.each(['length', 'content-filter', 'refusal'] as const)(
-    'is one where the end says why: %s',
+    'is accepted if the finish reason explains it: %s',
     async (finish) => {
       const { asked, result } = await ask([[{ type: 'done', finish }]])
       expect(asked).toBe(1)
@@ -415,7 +417,7 @@ describe('an answer without a word', () => {
     },
   )
 
-  test('is one where the provider itself did something', async () => {
+  test('is accepted if a provider tool did something', async () => {
     const opaque = { provider: 'kept', data: {} }
     const picture: ModelEvent = { type: 'provider-tool', callId: 'p', name: 'image', output: 'iVBO', opaque }
     expect(await ask([silent(picture)])).toMatchObject({ asked: 1, result: { outcome: 'completed' } })

@@ -14,7 +14,7 @@ export interface Retries {
   readonly model: Model
   /** Takes a failure; tells how long to wait before sending again to `model`, or nothing if it is hopeless. */
   failed(error: MillraceError): number | undefined
-  /** Goes on with the first model that fits. False if none does. */
+  /** Switches to the first model that fits. False if none does. */
   use(fits: (model: Model) => boolean): boolean
   succeeded(): void
 }
@@ -38,7 +38,7 @@ export function retries(
     failed({ code, retryable, retryAfterMs = 0 }) {
       failures++
       if (code === 'empty_answer') empty++
-      // One that has nothing to say twice will have nothing to say.
+      // A model that answers with nothing twice will not do better a third time.
       if (retryable && failures < attempts && empty < 2 && retryAfterMs <= maxDelayMs) {
         const backoff = Math.min(baseMs * 2 ** (failures - 1), maxDelayMs)
         // Jitter, so that those who failed together do not come back together.

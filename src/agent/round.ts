@@ -21,9 +21,9 @@ export interface RoundOptions {
   readonly refusal: string | undefined
   /** Why the call at this place of the round is not run; undefined if it is. */
   readonly overTheLimit: (index: number) => string | undefined
-  /** Everything that was shown is void, and comes anew. What it throws ends the generation. */
+  /** Called when everything that was shown is void and another answer follows. What it throws ends the generation. */
   readonly restart: (reason: string) => void
-  /** What the log has of a generation that is gone on with, since its checkpoint: it comes again, and is not shown again. */
+  /** Of a resumed generation: what the log has since its checkpoint. It is repeated by the model and not emitted again. */
   readonly past?: readonly Said[] | undefined
 }
 
@@ -31,7 +31,7 @@ export interface RoundOptions {
 export interface Round {
   /** True once a listener has seen anything of it. */
   readonly shown: boolean
-  /** Everything that the log had of it has come again. */
+  /** A resumed generation has repeated everything that the log has of it. */
   readonly caughtUp: boolean
   /** Throws `llm_error` on what no model may say. */
   hear(event: Exclude<ModelEvent, DoneEvent>): void
@@ -115,7 +115,7 @@ export function tellRound(options: RoundOptions): Round {
     else runtime.submit({ call: closed, tools, attempt: 1 })
   }
 
-  /** What of an event the log does not have yet, if anything. */
+  /** The part of an event that is not in the log yet, if any. */
   function freshOf(event: Said): Said | undefined {
     if (!catching) return event
     const own = event.type === 'tool-input' ? open.get(event.callId) : undefined
@@ -158,7 +158,7 @@ export function tellRound(options: RoundOptions): Round {
         case 'provider-tool':
           return show(event)
         case 'checkpoint':
-          // Nothing to see, and nothing to take back.
+          // It shows nothing, so there is nothing to retract.
           return emit(event)
         case 'tool-input-start': {
           if (typeof event.callId !== 'string') throw misbehaved('began a call without an id')

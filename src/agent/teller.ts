@@ -34,7 +34,7 @@ export interface Teller {
   recallTools(): Promise<void>
   /** Tells one round. Gives the error if that is hopeless; throws what the caller's hooks do. */
   tell(): Promise<MillraceError | undefined>
-  /** Tells the rest of a round that its provider goes on with; where that is not to be had, the round is told anew later. */
+  /** Resumes a generation from the log's checkpoint. Where that fails, the round is retracted or kept, as after any failure. */
   rejoin(): Promise<MillraceError | undefined>
   /** Closes a round that the model did not finish. */
   interrupt(error?: MillraceError): void
@@ -59,7 +59,7 @@ interface Sending<Context> {
   readonly chosen: Retries
 }
 
-/** So many generations of one round may be lost at their provider before it is given up. */
+/** How many generations of one round may be lost at the provider before the run fails. */
 const maxLost = 2
 
 /** How often a conversation is shortened for one round before it is given up. */
@@ -77,7 +77,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   let tools: ReadonlyMap<string, Tool> = byName(options.tools())
   let toolsOfRound = 0
   let latestPlan: RoundPlan<Context> | undefined
-  /** Of the current round. */
+  /** The attempt of the current round. */
   let attempt = 1
 
   /** A round as the agent's options and the caller's hook want it. */
@@ -129,12 +129,12 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     })
   }
 
-  /** Whether a model can go on with the generation that is under way at its provider. */
+  /** Whether this model can continue the generation of the log's checkpoint. */
   function canResume({ id, provider, background }: Model): boolean {
     return background !== undefined && id === state.model && provider === state.checkpoint?.opaque.provider
   }
 
-  /** Nobody will ask for the rest of the round: a provider that goes on without us is told to stop. */
+  /** The rest of the round is not wanted: cancels the generation where the provider would go on without a connection. */
   function giveUp() {
     const { checkpoint } = state
     const model = [...models, latestPlan?.model].find((one) => one && canResume(one))
@@ -193,13 +193,13 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (stopped || !latestPlan) return undefined
     const sending = take(latestPlan)
     if (sending.chosen.use(canResume)) return send(sending, { shown: true })
-    // It was begun by a model that this agent does not have any more.
+    // The agent no longer has the model that began it.
     if (hasStarted(state)) interrupt()
     else retract('the run was interrupted and goes on from here')
     return undefined
   }
 
-  /** Sends requests for a round until one is answered. `shown` says whether anything of the round was shown before. */
+  /** Sends requests for a round until one succeeds. `shown`: something of the round is in the log already. */
   async function send(first: Sending<Context>, { shown }: { shown: boolean }) {
     let sending = first
     let shortenings = 0
@@ -222,9 +222,9 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
         }
         error = shorter.error
       }
-      // A connection that brought something was a good one.
+      // A connection that made progress does not count as a failure.
       if (resumes && (failed.shown || state.checkpoint !== checkpoint)) sending.chosen.succeeded()
-      // The provider does not know the generation any more, or does not go on with it: a new one may do better.
+      // The provider no longer knows the generation, or does not continue it: start a new one.
       let delayMs = resumes && !error.retryable ? undefined : sending.chosen.failed(error)
       const isLost = resumes && delayMs === undefined
       if (isLost && lost++ < maxLost) {
@@ -267,7 +267,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     emit({ type: 'round-retry', round, attempt: ++attempt, model, delayMs, error: error.toJSON() })
   }
 
-  /** Sends one request, or goes on with one that was sent, and tells what comes back. Gives nothing if all went well. */
+  /** Sends one request, or resumes one, and emits what comes back. Gives nothing if it succeeded. */
   async function tellOnce(
     { plan, chosen }: Sending<Context>,
     resumes: boolean,
@@ -374,10 +374,10 @@ function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
-/** Ends that say why there are no words. */
+/** Finish reasons that explain an answer without words. */
 const silentEnds: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'refusal'])
 
-/** No word, no call, and nothing that the provider itself did. Thoughts are no answer. */
+/** No text, no call, and no result of a provider tool. Reasoning alone is not an answer. */
 function saidNothing({ draft, calls, openInputs }: RunState, finish: FinishReason): boolean {
   if (silentEnds.has(finish) || draft.text !== '' || calls.size + openInputs.size > 0) return false
   const parts = draft.message()?.content ?? []
@@ -390,6 +390,6 @@ function emptyAnswer({ id }: Model, finish: FinishReason): MillraceError {
 }
 
 function cutShort({ id }: Model): MillraceError {
-  const message = `the model '${id}' ended its answer before it came to where it had been`
+  const message = `the model '${id}' ended its answer before the point that the log had reached`
   return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
 }

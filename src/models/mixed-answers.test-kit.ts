@@ -18,7 +18,7 @@ export interface Answer {
 
 const note = (text: string): ScriptRound => [{ text: 'Noting. ' }, { call: 'note', input: { text, n: 1 } }]
 
-/** Words, thoughts, calls, several calls: what the recordings have, for a machine that has no recordings. */
+/** Text, reasoning and calls, for machines that have no recordings. */
 const rounds: readonly ScriptRound[] = [
   'Good morning to you all.',
   note('first'),
@@ -51,7 +51,7 @@ async function written(): Promise<Answer[]> {
   return answers
 }
 
-/** All answers there are, by wire. */
+/** All answers of one wire: simulated, and recorded where there are recordings. */
 export async function answersOf(wire: Wire): Promise<Answer[]> {
   const recorded = (present ? names : [])
     .filter((name) => name.startsWith(`${wire}/`))
@@ -64,13 +64,13 @@ const fields = (value: unknown): Fields => (isObject(value) ? value : {})
 const list = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fields) : [])
 const words = (value: unknown) => (typeof value === 'string' ? value : '')
 
-/** A call as it is compared: what is run, with what. */
+/** A call in a form that can be compared. */
 export const callKey = (name: unknown, raw: unknown): string =>
   `${name} ${JSON.stringify(typeof raw === 'string' ? parseArguments(raw).input : raw)}`
 
 /**
- * The calls that one uninterrupted block of one message has opened and closed, in any list of events, read as plainly as can be.
- * It shares nothing with the readers.
+ * The oracle: the calls that one uninterrupted block of one message opened and closed, in any list of events. It shares no code
+ * with the readers.
  */
 export function plainCalls(wire: Wire, frames: readonly Fields[]): Set<string> {
   if (wire === 'anthropic') return callsOfBlocks(frames)
@@ -129,7 +129,7 @@ function callsOfItems(frames: readonly Fields[]): Set<string> {
   return found
 }
 
-/** By chunk id and index, as they stand at an end. Where a wire gives no index, all that one answer says of calls is one. */
+/** Joined by chunk id and index, as they are when something closes them. */
 function callsOfChunks(frames: readonly Fields[]): Set<string> {
   const found = new Set<string>()
   const calls = new Map<string, { name: string; raw: string }>()

@@ -6,7 +6,7 @@ import type { Answer, Wire } from './mixed-answers.test-kit.ts'
 import { answersOf, callKey, plainCalls } from './mixed-answers.test-kit.ts'
 import { readerOf } from './recordings.test-kit.ts'
 
-// Nearly every mixture makes an error, and where it was made is of no interest.
+// Nearly every mixture throws, and stack traces would take most of the time.
 const { stackTraceLimit } = Error
 beforeAll(() => {
   Error.stackTraceLimit = 0
@@ -47,7 +47,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     expect(answers.length).toBeGreaterThanOrEqual(5)
   })
 
-  test('the plain reading finds every call that a reader finds in a whole answer', () => {
+  test('the oracle finds every call that the reader finds in a complete answer', () => {
     let count = 0
     for (const { name, frames } of answers) {
       const calls = callsIn(read(wire, frames))
@@ -58,7 +58,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     expect(count).toBeGreaterThan(4)
   })
 
-  test('an answer that is cut anywhere and begun again by another runs no call that is in neither', () => {
+  test('an answer that is cut anywhere and followed by another runs no call that is in neither', () => {
     for (const first of answers) {
       const own = plainCalls(wire, first.frames)
       for (const second of answers) {
@@ -73,10 +73,10 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     }
   })
 
-  test('and the calls of the second answer are those it has alone', () => {
+  test('the calls of the second answer are those it has alone', () => {
     for (const first of answers)
       for (const second of answers) {
-        // The same answer once more is a wire that stutters, or the same calls.
+        // Repeating the same answer gives the same calls.
         if (first.name === second.name) continue
         const alone = callsIn(read(wire, second.frames))
         for (let cut = 1; cut < first.frames.length; cut += first.frames.length > 60 ? 13 : 2) {
@@ -88,7 +88,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
       }
   })
 
-  // On Messages nothing tells one block's pieces from another's: what can be known is that a call is one block's.
+  // In a Messages stream, deltas carry no id of their block. All that can be checked is that a call comes from one block.
   test('two answers that are joined at any two events run only calls of one uninterrupted block', () => {
     const places = fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat())
     fc.assert(
@@ -101,8 +101,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         ]
         const plain = plainCalls(wire, frames)
         for (const call of callsIn(read(wire, frames))) expect(plain).toContain(call)
-        // Nor is the id of an answer known before its second chunk: some servers give every chunk its own. One answer with a gap
-        // in it is not two.
+        // In Chat Completions the id of an answer is known from its second chunk on, since some servers give every chunk its own.
         if (wire === 'anthropic' || first === second) return
         if (wire === 'openai-chat' && cut % first.frames.length < 2) return
         const own = new Set([...plainCalls(wire, first.frames), ...plainCalls(wire, second.frames)])

@@ -62,8 +62,8 @@ export interface ProviderToolEvent {
 }
 
 /**
- * The provider began its answer again in the same stream, as happens when an intermediary loses its connection and sends the
- * request once more. Everything the model said before this event is void.
+ * The stream contains a second answer: an intermediary lost its connection to the provider and sent the request again. Everything
+ * the model said before this event is void.
  */
 export interface RestartEvent {
   readonly type: 'restart'
@@ -71,8 +71,8 @@ export interface RestartEvent {
 }
 
 /**
- * The provider keeps this generation and can continue it from here, after a lost connection or in another process: `opaque`
- * says where. Without `opaque` it cannot be continued any more.
+ * The provider keeps this generation and can continue it from here, after a lost connection or in another process. Without
+ * `opaque` it no longer can.
  */
 export interface CheckpointEvent {
   readonly type: 'checkpoint'
@@ -90,7 +90,7 @@ export interface DoneEvent {
   readonly type: 'done'
   readonly finish: FinishReason
   readonly usage?: Partial<Usage>
-  /** How long the conversation is for the model now, where that is not what `usage` adds up to. */
+  /** The length of the conversation in tokens, where `usage` does not tell it: after a compaction at the provider. */
   readonly contextTokens?: number
   /** Whatever else is worth keeping: the provider's id of the response, the model that really answered, … */
   readonly metadata?: JsonObject
@@ -175,7 +175,7 @@ export interface RoundEndEvent {
   /** What interrupted it. */
   readonly error?: ErrorJson
   readonly usage?: Partial<Usage>
-  /** How long the conversation is for the model now, where that is not what `usage` adds up to. */
+  /** The length of the conversation in tokens, where `usage` does not tell it: after a compaction at the provider. */
   readonly contextTokens?: number
   /** Absent if the process that knew them is gone. */
   readonly timings?: RoundTimings

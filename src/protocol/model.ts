@@ -79,14 +79,14 @@ export interface StreamOptions {
   readonly wire?: WireListener | undefined
 }
 
-/** What a provider can do that goes on generating without a connection. */
+/** For a provider that generates without a connection. */
 export interface BackgroundGeneration {
   /**
-   * The events of the same generation from a `checkpoint` on, as `stream` would have given them: what it said since the checkpoint
-   * comes again. Fails with an error that is not retryable if the provider does not know the generation any more.
+   * The events of the same generation after a `checkpoint`, as `stream` would have yielded them: everything since the checkpoint is
+   * repeated. Fails with an error that is not retryable if the provider no longer knows the generation.
    */
   resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
-  /** Ends the generation at the provider. Never rejects: it may be over, or out of reach. */
+  /** Ends the generation at the provider. Never rejects. */
   cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
 }
 
@@ -109,6 +109,6 @@ export interface Model {
   /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
-  /** Only where it yields `checkpoint` events. */
+  /** Required if it yields `checkpoint` events. */
   readonly background?: BackgroundGeneration | undefined
 }

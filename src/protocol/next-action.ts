@@ -11,7 +11,7 @@ export interface NextOptions {
  * - `generate`: ask the model for the next round
  * - `retract`: a round is half told and none of its calls has started, so it is told again
  * - `keep`: a round is half told and a call has started, so it stands as far as it closed
- * - `rejoin`: a round is half told and its provider is still at it, so that the rest can be had from there
+ * - `rejoin`: a round is half told and the provider keeps its generation, so the rest is read from there
  * - `execute`: calls are to be run, or answered with the reason why they are not
  * - `end`: the run is over
  */
@@ -38,7 +38,7 @@ export function nextAction(state: RunState, options: NextOptions): Action {
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
 }
 
-/** Whether a call of the current round has begun to run: it is not taken back any more. */
+/** Whether a call of the current round has started: the round is then kept, never retracted. */
 export function hasStarted({ calls }: RunState): boolean {
   for (const { attempts } of calls.values()) if (attempts > 0) return true
   return false

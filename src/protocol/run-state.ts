@@ -84,7 +84,7 @@ export interface RunState {
   readonly openInputs: Map<string, { name: string; raw: string }>
   /** The calls of the current round, in the order in which they closed. */
   readonly calls: Map<string, CallState>
-  /** Where the provider can go on with the current generation without us, and what it has said since then. */
+  /** Where the provider can continue the current generation, and what the model said since. */
   checkpoint: { readonly opaque: ProviderData; readonly since: Said[] } | undefined
   /** Every call id the conversation has used. */
   readonly callIds: Set<string>

@@ -9,7 +9,10 @@ import { patience, reader } from './conversation.ts'
 import { bundleServer, fixedPort, startServer } from './server-process.ts'
 import { eventsOf } from './verdict.ts'
 
-test('a server that is killed in the middle of an answer does not pay for it twice', async () => {
+test.each([
+  ['killed', 'kill'],
+  ['shut down', 'terminate'],
+] as const)('an answer whose server is %s in the middle of it is not paid for twice', async (_, end) => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const words = 'It takes its time to say what there is to say. '.repeat(8)
@@ -35,7 +38,7 @@ test('a server that is killed in the middle of an answer does not pay for it twi
   const follower = reader('follower', thread)
   const seq = await thread.send('Tell me.')
   await follower.until(() => eventsOf(follower.entries, 'text').length > 3)
-  await server.kill()
+  await server[end]()
   server = startServer(program, config)
   await follower.until((state) => state.head > seq && nextThreadAction(state).type === 'idle')
 

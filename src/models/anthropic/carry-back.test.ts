@@ -45,7 +45,7 @@ describe('blocks go back as they came', () => {
     ])
   })
 
-  test('kinds that nobody knows, and fields that nobody knows', () => {
+  test('unknown types, and unknown fields', () => {
     const fallback = { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } }
     const moon = { type: 'moon_phase', id: 'moon_1', phase: { of: 3 } }
     const body = nextBody([
@@ -108,11 +108,11 @@ describe('content in message_start', () => {
     expect(assistantOf(body)).toEqual([result, use])
   })
 
-  test('that comes twice is read once', () => {
+  test('that is repeated is read once', () => {
     expect(hear([start(), start(), { type: 'message_stop' }]).calls).toHaveLength(1)
   })
 
-  test('a container that is told at the end goes back too, and its part is nothing to see', () => {
+  test('a container that comes at the end goes back too, and shows nothing', () => {
     const frames = [
       started(),
       ...called(0, 'a', 'look', '{}'),
@@ -123,7 +123,7 @@ describe('content in message_start', () => {
     expect(assistantOf(body)).toEqual([{ type: 'tool_use', id: 'a', name: 'look', input: {} }])
   })
 
-  test('a container that is over is not named, and that of the caller comes first', () => {
+  test('an expired container is not sent, and extra.container takes precedence', () => {
     const over = start({ container: container('2020-01-01T00:00:00Z') })
     expect(nextBody([over, { type: 'message_stop' }])).not.toHaveProperty('container')
     const stop = { type: 'message_stop' }
@@ -145,7 +145,7 @@ describe('usage with a compaction', () => {
     cache_creation_input_tokens: 0,
   })
 
-  test('counts it, and tells how long the conversation is afterwards', () => {
+  test('counts it, and gives the length of the conversation afterwards', () => {
     const usage = {
       input_tokens: 612,
       output_tokens: 2819,
@@ -159,7 +159,7 @@ describe('usage with a compaction', () => {
     })
   })
 
-  test('iterations of messages alone are in the total already', () => {
+  test('iterations without a compaction are in the total already', () => {
     const usage = { output_tokens: 9, iterations: [iteration('message', 5, 4), iteration('message', 5, 5)] }
     const { events } = hear([started(), ...said(0, 'Hi'), ...ended('end_turn', {}, usage)])
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 10, outputTokens: 9 } })
@@ -167,14 +167,14 @@ describe('usage with a compaction', () => {
   })
 })
 
-test('a stop after a compaction is a pause: the answer is still to come', () => {
+test('a stop after a compaction is a pause before the answer', () => {
   const block = { type: 'compaction', content: 'What was said.' }
   const { paused, events } = hear([started(), begun(0, block), closed(0), ...ended('compaction')])
   expect(paused).toMatchObject({ content: [block] })
   expect(events.map(({ type }) => type)).toEqual(['provider-tool'])
 })
 
-describe('an answer that is begun again', () => {
+describe('an answer that begins again', () => {
   const other = (id: string) => ({ ...started(), message: { ...started().message, id } })
   const cut = [
     started(),
@@ -198,7 +198,7 @@ describe('an answer that is begun again', () => {
     expect(foldMessage(events)?.content).toMatchObject([{ type: 'tool-call', name: 'read_file' }])
   })
 
-  test('after its first call was closed tells that call, which may be running', () => {
+  test('after its first call was closed emits that call, which may be running', () => {
     const frames = [
       started(),
       ...called(0, 'a', 'look', '{"id":1}'),
@@ -217,7 +217,7 @@ describe('an answer that is begun again', () => {
     ])
   })
 
-  test('has the usage of the second alone', () => {
+  test('has only the usage of the second', () => {
     const { usage } = hear([
       started({ input_tokens: 1000, output_tokens: 1 }),
       ...said(0, 'Hi'),

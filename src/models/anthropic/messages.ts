@@ -59,15 +59,15 @@ export function anthropicMessages(
   return { system, turns: withoutUnanswered(turns), container: latestContainer(messages, provider) }
 }
 
-/** The container in which the provider last ran code for this conversation, while there is one. */
+/** The container in which the provider last ran code for this conversation, unless it has expired. */
 function latestContainer(messages: readonly Message[], provider: string): string | undefined {
   for (const message of messages.toReversed()) {
     if (message.role !== 'assistant') continue
     for (const { opaque } of message.content.toReversed()) {
       const data = opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : {}
       if (data.type !== 'container') continue
-      const isOver = Date.parse(String(data.expires_at)) <= Date.now()
-      return isOver ? undefined : String(data.id)
+      const hasExpired = Date.parse(String(data.expires_at)) <= Date.now()
+      return hasExpired ? undefined : String(data.id)
     }
   }
   return undefined

@@ -5,21 +5,21 @@ import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
+import type { Block, Fields } from './blocks.ts'
+import {
+  idOf,
+  indexOf,
+  isFailed,
+  isServerTool,
+  isStutter,
+  isUnknown,
+  isWorthSending,
+  nameOf,
+  rawOf,
+  whole,
+  withDelta,
+} from './blocks.ts'
 import { messageUsage } from './usage.ts'
-
-type Fields = Record<string, unknown>
-
-/** A content block while it is being written, of a known kind or not. */
-interface Block {
-  readonly type: string
-  /** As it was opened; in a block of an unknown kind, with what its deltas added since. */
-  start: Fields
-  /** Text, thinking, or the JSON of an input. */
-  written: string
-  signature: string
-  readonly citations: JsonValue[]
-  closed: boolean
-}
 
 export interface AnthropicReader extends WireReader {
   /** Set when the provider paused in the middle of its own tools: it goes on when it is sent what it has said so far. */
@@ -88,15 +88,15 @@ export function anthropicReader(
   }
 
   function readMessage(message: Fields) {
-    // Some gateways send the start of a message twice. A message with another id is another answer.
+    // Some gateways send `message_start` twice. Another id means another answer.
     const isSame = typeof message.id === 'string' && message.id === metadata.id
     if (order.length > 0 && isSame) return
-    if (order.length > 0) restart(`a second message was begun before the first had ended`)
+    if (order.length > 0) restart('a second message began before the first had ended')
     if (typeof message.id === 'string') metadata.id = message.id
     if (typeof message.model === 'string') metadata.model = message.model
     usage.add(message.usage)
     readContainer(message.container)
-    // Where code of the provider's goes on (programmatic tool calling), everything it had written stands here.
+    // Programmatic tool calling: when the provider resumes its code, `message_start` has the content written so far.
     if (Array.isArray(message.content))
       for (const [index, block] of message.content.entries()) {
         if (!isObject(block)) continue
@@ -106,7 +106,7 @@ export function anthropicReader(
     readStop(message)
   }
 
-  /** What came before belongs to an answer that was given up. */
+  /** Voids everything read so far: it belongs to an answer that was abandoned. */
   function restart(what: string) {
     blocks.clear()
     order.length = 0
@@ -128,9 +128,9 @@ export function anthropicReader(
     const index = indexOf({ index: place })
     const known = blocks.get(index)
     if (known && isStutter(known, block)) return
-    // Where blocks have no index at all, the next one begins when the one before is closed.
+    // Without indexes, a block begins when the one before is closed.
     const follows = place === undefined && known?.closed !== false
-    if (index <= highest && !follows) restart(`block ${index} was begun again`)
+    if (index <= highest && !follows) restart(`block ${index} began again`)
     highest = index
     const type = String(block.type)
     closeEmptyCall()
@@ -249,7 +249,7 @@ export function anthropicReader(
         opaque: opaque(begun as JsonObject),
       })
     } else {
-      // A summary of what came before (`compaction`), a change of model (`fallback`), and whatever there will be: it goes back as it came.
+      // `compaction`, `fallback` and any other type: it goes back as it came.
       const callId = typeof begun.id === 'string' ? begun.id : `${type}_${index}`
       events.push({ type: 'provider-tool', callId, name: type, opaque: opaque(begun as JsonObject) })
     }
@@ -308,7 +308,7 @@ export function anthropicReader(
       if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
-    // A part without words: the next request names the container, so that files and variables in it are still there.
+    // A part without words. The next request names the container, so that its files and variables are still there.
     if (container)
       events.push({
         type: 'part-end',
@@ -365,66 +365,5 @@ const finishes: ReadonlyMap<string, FinishReason> = new Map([
 /** After these, what stands there of a call may not be all of it. */
 const cutsOff: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
-/** The provider stops here and goes on when it is sent what it has said: in its own tools, or after it summed up the conversation. */
+/** The provider continues when it is sent what it has said: it paused in its own tools, or after a compaction. */
 const pauses: ReadonlySet<string> = new Set(['pause_turn', 'compaction'])
-
-/** The start of a block that has just begun, once more. */
-function isStutter({ closed, written, start }: Block, again: Fields): boolean {
-  return !closed && written === '' && JSON.stringify(start) === JSON.stringify(again)
-}
-
-/** A block of a kind that is neither text nor thinking nor a tool's: it is only kept. */
-function isUnknown(type: string): boolean {
-  return !/^(text|thinking|redacted_thinking)$|tool_use$|_tool_result$/.test(type)
-}
-
-/** Text is added to what stands there, everything else takes its place. */
-function withDelta(start: Fields, { type: _, ...more }: Fields): Fields {
-  const entries = Object.entries(more).map(([key, value]) => {
-    const before = start[key]
-    return [key, typeof before === 'string' && typeof value === 'string' ? before + value : value]
-  })
-  return { ...start, ...Object.fromEntries(entries) }
-}
-
-/** `server_tool_use`, `mcp_tool_use`: the provider runs it. */
-function isServerTool(type: string): boolean {
-  return type !== 'tool_use' && type.endsWith('_tool_use')
-}
-
-/** The result of a server's tool says it in one of two ways. */
-function isFailed({ is_error: failed, content }: Fields): boolean {
-  return failed === true || (isObject(content) && String(content.type).endsWith('_error'))
-}
-
-/** Text without a word in it is refused when it comes back. */
-function isWorthSending({ type, written, closed }: Block): boolean {
-  return closed && !(type === 'text' && written.trim() === '')
-}
-
-/** A block as it must come back. */
-function whole(block: Block): JsonObject {
-  const { type, start, written, signature, citations } = block
-  const begun = start as JsonObject
-  if (type === 'text') return { type, text: written, ...(citations.length > 0 && { citations }) }
-  if (type === 'thinking') return { type, thinking: written, signature }
-  return type.endsWith('tool_use') ? { ...begun, input: parseArguments(rawOf(block)).input } : begun
-}
-
-/** What was written of an input, or what stood in the start of its block already. */
-function rawOf({ written, start }: Block): string {
-  if (written !== '') return written
-  return isObject(start.input) && Object.keys(start.input).length > 0 ? JSON.stringify(start.input) : ''
-}
-
-function indexOf({ index }: Fields): number {
-  return typeof index === 'number' ? index : 0
-}
-
-function idOf({ id }: Fields): string {
-  return typeof id === 'string' ? id : ''
-}
-
-function nameOf({ name }: Fields): string {
-  return typeof name === 'string' ? name : ''
-}

@@ -72,7 +72,7 @@ export function anthropicBody(
   )
 }
 
-/** The caller may name a container, or only what is to be in it (`{ skills }`). */
+/** `extra.container` may be the id of another container, or only options for it (`{ skills }`). */
 export function containerField(id: string, extra: JsonObject | undefined): JsonValue {
   const theirs = extra?.container
   if (!isJsonObject(theirs)) return theirs ?? id

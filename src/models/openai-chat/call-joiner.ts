@@ -36,7 +36,7 @@ export interface CallJoiner {
   add(fragments: readonly Fragment[]): void
   /** The wire has said that the calls are complete. */
   closeAll(): void
-  /** The wire has ended without saying so: only calls whose arguments are whole are complete. */
+  /** The stream ended without a finish reason: only calls with whole arguments are complete. */
   closeWhole(): void
   /** True once any call has begun. */
   readonly called: boolean

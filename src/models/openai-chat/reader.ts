@@ -31,11 +31,11 @@ export function chatReader(
   let refused = false
   let usage: Partial<Usage> | undefined
   let id: string | undefined
-  /** Ids that were seen, at least the first of them; some servers give each chunk another. */
+  /** The ids of the first chunks. Some servers give each chunk an id of its own. */
   const ids = new Set<string>()
-  /** An id came again: it is that of the answer, not of a chunk. */
+  /** An id was used twice, so ids belong to answers and not to chunks. */
   let hasOneId = false
-  /** The id of the latest chunk with anything in it, and whether another one had another. */
+  /** The id of the latest chunk with content, and whether chunks with content had different ids. */
   let contentId: string | undefined
   let isMixed = false
   let model: string | undefined
@@ -60,27 +60,27 @@ export function chatReader(
       if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice, chunk.id)
   }
 
-  /** Where an intermediary has sent the request again, two answers may stand in one stream. */
+  /** Two answers may be in one stream, when an intermediary sent the request again. */
   function checkId(own: unknown, delta: Fields, reason: unknown) {
     if (typeof own !== 'string' || own === '') return
     if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart(own)
     hasOneId ||= ids.has(own)
     if (ids.size < 64) ids.add(own)
     id = own
-    // An end closes the calls that are open, which are another answer's if it has another id.
+    // A finish reason closes the open calls, so it must have their id.
     if (!hasContent(delta) && !(reason && calls.called)) return
     isMixed ||= contentId !== undefined && own !== contentId
     contentId = own
   }
 
-  /** What came before belongs to an answer that was given up. */
+  /** Voids everything read so far: it belongs to an answer that was abandoned. */
   function restart(own: string) {
     calls = callJoiner(events, { provider, tools })
     contentId = own
     finish = rawFinish = reasoningField = undefined
     refused = false
     details = []
-    const what = 'a second answer was begun before the first had ended'
+    const what = 'a second answer began before the first had ended'
     events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
   }
 

@@ -46,7 +46,7 @@ const count = (events: readonly RunEvent[], type: RunEvent['type']) =>
 const posts = (requests: readonly string[]) => requests.filter((one) => one === 'POST /v1/responses').length
 
 describe('background: true', () => {
-  test('asks for a response that is kept, and says so in the log', async () => {
+  test('requests a background response, and writes checkpoints to the log', async () => {
     const { sim, events, result } = await play([])
     expect(result.outcome).toBe('completed')
     expect(sim.requests[0]?.body).toMatchObject({ background: true, store: true, stream: true })
@@ -75,7 +75,7 @@ describe('background: true', () => {
     },
   )
 
-  test('it is continued as often as it breaks', async () => {
+  test('a response is continued as often as its connection breaks', async () => {
     const faults = [4, 14, 14, 14, 14].map(
       (event, request): Fault => ({ kind: 'reset', at: { event }, request }),
     )
@@ -95,7 +95,7 @@ describe('background: true', () => {
   test.each<[string, readonly FaultKind[]]>([
     ['that has expired', [{ kind: 'expired' }, { kind: 'reset', at: { event: 10 } }]],
     ['that is unknown', [{ kind: 'reset', at: { event: 10 } }]],
-  ])('a response %s is generated anew', async (_, faults) => {
+  ])('a response %s is generated again', async (_, faults) => {
     const unknown: Fault = { kind: 'status', status: 404, request: 1 }
     const { events, requests, looked, result } = await play([
       ...faults.map((fault) => ({ ...fault, request: 0 })),
@@ -107,7 +107,7 @@ describe('background: true', () => {
     expect(posts(requests)).toBe(3)
   })
 
-  test('a response that somebody cancelled is generated anew', async () => {
+  test('a response that was cancelled elsewhere is generated again', async () => {
     await using sim = await providerSimulator([[{ text: 'Slow ' }, { hang: true }], 'Quick.'], {
       deltaChars: 5,
     })
@@ -122,7 +122,7 @@ describe('background: true', () => {
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Quick.' })
   })
 
-  test('a response that failed is not asked for again', async () => {
+  test('a response that failed is not resumed', async () => {
     const failing: ScriptRound = [{ text: 'Let ' }, { error: { code: 'overloaded', status: 503 } }]
     const { requests, result } = await play([], [failing, 'It has shipped.'])
     expect(result).toMatchObject({ outcome: 'completed', text: 'It has shipped.' })
@@ -142,7 +142,7 @@ describe('background: true', () => {
       ])
   })
 
-  test('a fetch of the caller, and a query in the address, are used for all of it', async () => {
+  test('resuming uses the fetch option and the query of the base URL', async () => {
     await using sim = await providerSimulator(rounds, {
       faults: [{ kind: 'reset', at: { event: 6 }, request: 0 }],
       deltaChars: 5,
@@ -161,7 +161,7 @@ describe('background: true', () => {
     expect(urls[1]).toMatch(/^GET \/responses\/:id\?api-version=preview&stream=true&starting_after=\d+/)
   })
 
-  test('is off unless it is asked for, and off for a request that must not be stored', async () => {
+  test('is off by default, and off for a request with store: false', async () => {
     await using sim = await providerSimulator(() => 'Hi.', {})
     const plain = openai('gpt-5.5', { baseURL: sim.baseURL, apiKey: 'sk-test' })
     expect(plain).not.toHaveProperty('background')
@@ -171,7 +171,7 @@ describe('background: true', () => {
     for (const { body } of sim.requests) expect(body).not.toHaveProperty('background')
   })
 
-  test('together with store: false is refused, with what to do', () => {
+  test('is rejected together with store: false', () => {
     expect(() => openai('gpt-5.5', { background: true, extra: { store: false } })).toThrow(
       'remove store: false from extra, or background',
     )

@@ -5,16 +5,16 @@ import type { HttpModel } from '../wire/http-model.ts'
 import { send } from '../wire/send.ts'
 import type { Checkpoint } from './reader.ts'
 
-/** A cancel that is not answered by then is given up. */
+/** The longest wait for the answer to a cancel. */
 const cancelMs = 10_000
 
-/** Where a generation can be continued, if this is what our reader has told. */
+/** The checkpoint in `data`, if our reader wrote it. */
 export function checkpointOf({ data }: ProviderData): Checkpoint | undefined {
   const isOurs = isJsonObject(data) && typeof data.id === 'string' && typeof data.sequence === 'number'
   return isOurs ? (data as unknown as Checkpoint) : undefined
 }
 
-/** Asks for the rest of a response: `GET /responses/:id?stream=true&starting_after=N`, with what the first request asked to include. */
+/** `GET /responses/:id?stream=true&starting_after=N`, with the `include` of the first request. */
 export function resumeCall(call: HttpCall, { id, sequence }: Checkpoint, include: unknown): HttpCall {
   const url = responseUrl(call.url, id)
   url.searchParams.set('stream', 'true')
@@ -24,7 +24,7 @@ export function resumeCall(call: HttpCall, { id, sequence }: Checkpoint, include
   return { ...call, url: url.href, body: undefined }
 }
 
-/** `POST /responses/:id/cancel`. Never rejects: it may be over, or the provider out of reach. */
+/** `POST /responses/:id/cancel`. Never rejects: the response may be over, or the provider unreachable. */
 export async function cancelResponse(
   http: HttpModel,
   { id }: Checkpoint,
@@ -38,18 +38,18 @@ export async function cancelResponse(
     const answer = await send({ url: to, headers: { ...json, ...headers }, body: '{}', signal }, fetch)
     answer.close()
   } catch {
-    // What it would have saved is lost either way.
+    // Nothing more can be done: the response ends by itself.
   }
 }
 
-/** A query, such as Azure's `?api-version=…`, stays at the end. */
+/** Keeps a query such as Azure's `?api-version=…`. */
 function responseUrl(base: string, id: string, more = ''): URL {
   const url = new URL(base)
   url.pathname += `/${encodeURIComponent(id)}${more}`
   return url
 }
 
-/** Fields with which a response goes on without a connection. It has to be stored for that. */
+/** OpenAI generates in the background only what it also stores. */
 export function backgroundFields(extra: JsonObject | undefined): JsonObject {
   return extra?.store === false ? {} : { background: true, store: true }
 }

@@ -61,7 +61,7 @@ describe('items go back as they came', () => {
     ['a search for tools and what it found', [search, found]],
     ['a program and its output', [program, output]],
     ['a compaction', [compaction]],
-    ['what nobody knows', [moon]],
+    ['an unknown type', [moon]],
   ])('%s', (_, items) => {
     const frames = [...done(...items), finished(items.length, message([words('Yes.')])), completed()]
     expect(nextItems(frames)).toEqual([...items, { role: 'assistant', content: 'Yes.' }])
@@ -84,7 +84,7 @@ describe('items go back as they came', () => {
     ])
   })
 
-  test('an item whose end never came is taken from the whole response', () => {
+  test('an item without output_item.done is taken from the final response', () => {
     const tools = { id: 'mcpl_1', type: 'mcp_list_tools', server_label: 'crm', tools: [{ name: 'echo' }] }
     const output = [tools, message([words('Yes.')])]
     const frames = [
@@ -96,7 +96,7 @@ describe('items go back as they came', () => {
     expect(nextItems(frames)).toEqual([{ role: 'assistant', content: 'Yes.' }, tools])
   })
 
-  test('and so is one that was never streamed', () => {
+  test('an item that was never streamed is taken from the final response', () => {
     const frames = [
       created,
       added(1, message()),
@@ -137,7 +137,7 @@ describe("calls of xAI's own tools", () => {
     completed(),
   ]
 
-  test('are told and not run', () => {
+  test('are emitted and not run', () => {
     const { calls, finish, events } = hear(frames)
     expect({ calls, finish }).toEqual({ calls: [], finish: 'stop' })
     expect(events.filter(({ type }) => type === 'provider-tool')).toMatchObject([
@@ -155,7 +155,7 @@ describe("calls of xAI's own tools", () => {
     ])
   })
 
-  test('an empty call_id is none', () => {
+  test('an empty call_id is replaced by the id of the item', () => {
     const search = {
       id: 'ws_1',
       call_id: '',
@@ -190,7 +190,7 @@ describe('a search for tools', () => {
     expect(new Set(ids)).toEqual(new Set(['call_1']))
   })
 
-  test('that is ours to run is a call of tool_search, and its result the tools', () => {
+  test('with execution client is a call of tool_search, and its result lists the tools', () => {
     const item = searched('call_2', { execution: 'client' })
     const begun = added(0, {
       ...searched('call_1', { execution: 'client' }),
@@ -214,7 +214,7 @@ describe('a search for tools', () => {
   })
 })
 
-describe('an answer that is begun again', () => {
+describe('an answer that begins again', () => {
   const call = (id: string, name: string, args: string, more: object = {}) => ({
     id: `fc_${id}`,
     type: 'function_call',
@@ -293,7 +293,7 @@ describe('an answer that is begun again', () => {
     ])
   })
 
-  test('a call whose arguments the response writes otherwise is the same by its id', () => {
+  test('a call is found in the final response by its id, however its arguments are written', () => {
     const frames = [
       finished(0, call('a', 'look', '{"a":1}')),
       completed({ output: [call('a', 'look', '{ "a": 1 }')] }),

@@ -17,17 +17,17 @@ export interface ItemCall {
  * The call in an item, if it is one:
  * - `function_call`, as everywhere
  * - `custom_tool_call`: free text, given to the tool as `{ input }`. Only if the request declares a custom tool of that name: xAI
- *   shows the searches that it runs itself as finished calls of this kind (`x_keyword_search`)
+ *   reports its own searches as finished calls of this type (`x_keyword_search`)
  * - `local_shell_call` and `shell_call`: a call of the tool `shell`, with the fields of its action (`command`, or `commands`)
  * - `apply_patch_call`: a call of the tool `apply_patch`, with its operation
  * - `mcp_approval_request`: a call of the tool `mcp_approval`, whose result says whether the provider may run its own
- * - `tool_search_call` whose `execution` is `client`: a call of the tool `tool_search`, whose result lists the tools that were found
+ * - `tool_search_call` whose `execution` is `client`: a call of the tool `tool_search`, whose result lists the tools it found
  */
 export function callOf(item: Fields, custom: ReadonlySet<string> = none): ItemCall | undefined {
   const callId = idOf(item)
   switch (item.type) {
     case 'function_call': {
-      // What is left besides belongs to the call: the `namespace` of its tool, the program that is its `caller`.
+      // The rest goes back with the call: `namespace`, `caller` and whatever else there is.
       const { type, id, status, call_id, name, arguments: raw, ...rest } = item
       return {
         callId,
@@ -72,12 +72,12 @@ function special(item: Fields, callId: string, name: string, input: Fields): Ite
 
 const none: ReadonlySet<string> = new Set()
 
-/** An empty `call_id` is as good as none. */
+/** xAI sends an empty `call_id`. */
 export function idOf({ call_id: callId, id }: Fields): string {
   return String(callId || id || '')
 }
 
-/** What the item of a tool is called without what it is: a search is `web_search_call`, what it found `tool_search_output`. */
+/** `web_search` for `web_search_call`, `tool_search` for `tool_search_output`. */
 export function toolType({ type }: Fields): string {
   return String(type).replace(/(_call)?(_output)?$/, '')
 }
@@ -85,10 +85,7 @@ export function toolType({ type }: Fields): string {
 const inputs = ['action', 'arguments', 'queries', 'code', 'input'] as const
 const outputs = ['output', 'outputs', 'results', 'result', 'tools'] as const
 
-/**
- * An item of the provider's own as something that happened there, as far as it is known: a search, a sandbox, a picture, a server
- * of MCP; a program that calls our tools, a summary of the conversation, and whatever there will be.
- */
+/** An item that is neither a message, nor reasoning, nor a call of ours: a provider tool, a compaction, or any type there will be. */
 export function providerTool(item: Fields): ProviderToolEvent {
   const input = inputs.map((key) => item[key]).find(isThere)
   const output = outputs.map((key) => item[key]).find(isThere)
@@ -109,7 +106,7 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
-/** The arguments of a call over MCP, and of xAI's own, are JSON in a string; the code of an interpreter is just that. */
+/** MCP calls and xAI's own calls have JSON in a string; the code of an interpreter is plain text. */
 function read(type: unknown, text: string): JsonValue {
   const { input, problem } = parseArguments(text)
   return /^(mcp|custom)_/.test(String(type)) && problem === undefined ? input : text

@@ -5,43 +5,23 @@ import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
+import { eventOrder } from './event-order.ts'
+import type { Fields, Item } from './item-state.ts'
+import { beginItem, indexOf, isForeign, isStutter, isTool } from './item-state.ts'
 import type { ItemCall } from './items.ts'
 import { callOf, idOf, providerTool, toolType } from './items.ts'
 import { readUsage } from './usage.ts'
 
-type Fields = Record<string, unknown>
-
-/** An item of the output while it is being written. */
-interface Item {
-  readonly type: string
-  /** As it was when it was added, and when it was done. */
-  readonly start: Fields
-  whole?: Fields
-  /** Text or arguments that have been told. */
-  written: string
-  /** The parts of a message of which something was told. */
-  readonly spoken: Set<unknown>
-  /** The part of the reasoning that is being told. */
-  part: string | undefined
-  /** Set when it was told that a call has begun, ours or the provider's. */
-  callId: string | undefined
-  /** A piece of its arguments came under the id of another item. */
-  mixed: boolean
-  closed: boolean
-  /** A call with no arguments at all, as it was told: either it takes none, or it was cut off. The end tells. */
-  empty: Fields | undefined
-}
-
 export interface ResponsesReaderOptions {
   readonly provider: string
-  /** The names of the custom tools in the request: calls of others are the provider's own. */
+  /** The names of the custom tools in the request. Calls of other custom tools are run by the provider. */
   readonly custom?: ReadonlySet<string>
   readonly secrets?: readonly string[]
-  /** Where the provider is to go on with a response, of which what came before was read by another reader. */
+  /** Where a response is resumed; another reader has read it up to here. */
   readonly from?: Checkpoint | undefined
 }
 
-/** A place between two items of a response that runs in the background, and what has to be known of those before it. */
+/** A place between two items of a background response, and what the reader must know of the items before it. */
 export interface Checkpoint {
   readonly id: string
   /** The number of the last event that was read. */
@@ -57,23 +37,23 @@ export function responsesReader(
   { provider, custom, secrets = [], from }: ResponsesReaderOptions,
 ): WireReader {
   const items = new Map<number, Item>()
-  /** The calls that were closed, to be found again in the whole response. */
+  /** The calls that were closed, to be compared with the final response. */
   const calls: { readonly callId: string; readonly name: string; readonly raw: string }[] = []
   const pattern = framePattern()
+  const order = eventOrder(from?.sequence, (number, after) => {
+    throw disorder(`event ${number} after event ${after}`)
+  })
   let metadata: Record<string, JsonValue> = from ? { id: from.id } : {}
   let refused = from?.refused ?? false
   let called = from?.called ?? false
   let over = false
-  let latest = ''
-  let sequence = from?.sequence
-  let counts = false
   /** The highest index that was added. */
   let highest = -1
   /** Items came without an index. */
   let unnumbered = false
   /** The latest item was a message whose end was not told. */
   let afterMessage = from?.afterMessage ?? false
-  /** It goes on without a connection. */
+  /** The response is generated in the background. */
   let background = from !== undefined
 
   const opaque = (data: JsonValue) => ({ provider, data })
@@ -130,7 +110,7 @@ export function responsesReader(
     if (typeof response.service_tier === 'string') metadata.serviceTier = response.service_tier
   }
 
-  /** The provider itself says that there will be no more. */
+  /** The generation failed at the provider, so it cannot be resumed either. */
   function failed(body: unknown): MillraceError {
     if (background) events.push({ type: 'checkpoint' })
     return failureOf({ provider, body, secrets })
@@ -138,14 +118,14 @@ export function responsesReader(
 
   function begin(response: unknown) {
     const { id, background: inBackground } = isObject(response) ? response : {}
-    // The same start once more is a wire that stutters.
+    // The same id: the wire only repeats itself.
     if (items.size > 0 && (id === undefined || id !== metadata.id))
-      restart('a second response was begun before the first had ended')
+      restart('a second response began before the first had ended')
     background = inBackground === true
     readMetadata(response)
   }
 
-  /** What came before belongs to an answer that was given up. */
+  /** Voids everything read so far: it belongs to an answer that was abandoned. */
   function restart(what: string) {
     items.clear()
     calls.length = 0
@@ -155,8 +135,9 @@ export function responsesReader(
     events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
   }
 
-  /** Between two items, everything that has to be known to go on is in a few words. */
+  /** Emits a checkpoint if no item is open. */
   function checkpoint() {
+    const { sequence } = order
     if (!background || sequence === undefined || typeof metadata.id !== 'string') return
     for (const item of items.values()) if (!item.closed) return
     const place: Checkpoint = {
@@ -176,17 +157,7 @@ export function responsesReader(
     // Two messages in a row are two: what belongs to the second must not be taken for the first's.
     if (type === 'message' && afterMessage) events.push({ type: 'part-end', part: 'text' })
     afterMessage = false
-    const item: Item = {
-      type,
-      start,
-      written: '',
-      spoken: new Set(),
-      part: undefined,
-      callId: undefined,
-      mixed: false,
-      closed: false,
-      empty: undefined,
-    }
+    const item = beginItem(start)
     items.set(index, item)
     highest = Math.max(highest, index)
     const call = ownCall(start)
@@ -196,7 +167,7 @@ export function responsesReader(
     return item
   }
 
-  /** Where items have no index at all, the next one begins when the one before is closed. Any other index that comes again is another answer's. */
+  /** Without indexes, an item begins when the one before is closed. An index that is used again means another answer. */
   function addItem(place: unknown, start: Fields) {
     const index = indexOf({ output_index: place })
     unnumbered ||= place === undefined
@@ -204,18 +175,18 @@ export function responsesReader(
     if (known && isStutter(known, start)) return
     if (known?.empty) closeCall(known, { ...known.empty, status: 'completed' })
     const follows = place === undefined && known?.closed !== false
-    if (index <= highest && !follows) restart(`item ${index} was begun again`)
+    if (index <= highest && !follows) restart(`item ${index} began again`)
     items.delete(index)
     add(index, start)
   }
 
-  /** An item of the provider's own under the id with which it was told first: some change it while it is written. */
+  /** Emits a provider item under the id it was first seen with: some servers change it before the item is done. */
   function tellTool(item: Item, whole: Fields, more: { readonly opaque?: ReturnType<typeof opaque> } = {}) {
     item.callId ??= outputOwner(whole) ?? idOf(whole)
     events.push({ ...providerTool(whole), callId: item.callId, ...more })
   }
 
-  /** What a search has found comes as an item of its own, which does not always name the search. */
+  /** The call to which an output item belongs, which it does not always name. */
   function outputOwner(whole: Fields): string | undefined {
     if (!String(whole.type).endsWith('_output')) return undefined
     const tool = toolType(whole)
@@ -272,7 +243,7 @@ export function responsesReader(
   function closeEarly(event: Fields) {
     const item = items.get(indexOf(event))
     if (item?.type !== 'function_call' || item.callId === undefined) return
-    // Under another id it may be the end of another item's, whose name is not known here: that of the item itself will tell.
+    // Under another id these may be the arguments of another call. `output_item.done` has the name with them.
     if (isForeign(event, item) || item.mixed) return
     const written =
       typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : item.written
@@ -368,7 +339,7 @@ export function responsesReader(
     done(refused ? 'refusal' : called ? 'tool-calls' : 'stop', response)
   }
 
-  /** What a response holds, though not always all of it. A server that does not really stream has everything here and nothing before it. */
+  /** The items of the final response; some servers list only a part. A server that does not really stream has everything here. */
   function outputOf(response: unknown): Fields[] {
     const { output } = isObject(response) ? response : {}
     const whole = Array.isArray(output) ? output.filter(isObject) : []
@@ -376,20 +347,20 @@ export function responsesReader(
     return whole
   }
 
-  /** Items that were left out of the stream, where all others stand in the response at the place that they had in it. */
+  /** Finishes items that are only in the final response, if all streamed items have the same index there. */
   function finishUnstreamed(output: readonly Fields[]) {
     if (from || unnumbered) return
     for (const [index, { type }] of items) if (output[index]?.type !== type) return
     for (const [index, one] of output.entries()) if (!items.has(index)) finishItem(index, one)
   }
 
-  /** Whether an item of the whole response is one that was streamed and never ended: by its call's id, or by its own. */
+  /** Compares an item of the final response with a streamed one: calls by `call_id`, others by `id`. */
   function isSame(one: Fields, { type, start, callId }: Item): boolean {
     if (one.type !== type) return false
     return ownCall(one) ? ownCall(one)?.callId === callId : one.id !== undefined && one.id === start.id
   }
 
-  /** A call that was streamed and is not in the response it was streamed for belongs to another answer. */
+  /** A call that ran and is not in the final response belongs to another answer. */
   function checkCalls(output: readonly Fields[]) {
     if (output.length === 0) return
     const listed = output.flatMap((one) => ownCall(one) ?? [])
@@ -417,24 +388,6 @@ export function responsesReader(
     events.push({ type: 'done', finish, ...(usage && { usage }), metadata })
   }
 
-  /** The same event once more is a wire that stutters; one that should have come before the last is a wire that cannot be read. */
-  function isRepeated(data: string, number: unknown, type?: unknown): boolean {
-    if (typeof number !== 'number') return false
-    // Counting begins with it, also where it comes in the middle.
-    if (type === 'response.created') {
-      sequence = number
-      counts = false
-      return false
-    }
-    // Not everybody counts: numbers mean something once they have been seen to rise.
-    if (counts && number === sequence && data === latest) return true
-    if (counts && number + 1 === sequence) throw disorder(`event ${number} after event ${sequence}`)
-    counts ||= sequence !== undefined && number > sequence
-    sequence = number
-    latest = data
-    return false
-  }
-
   function learn(data: string, event: Fields) {
     pattern.learn({
       data,
@@ -444,7 +397,7 @@ export function responsesReader(
       sequence: 'sequence_number',
       padding: 'obfuscation',
       tell(delta, sequence, repeated) {
-        if (isRepeated(repeated, sequence)) return
+        if (order.isRepeated(repeated, sequence)) return
         event.delta = delta
         readEvent(event)
       },
@@ -459,7 +412,7 @@ export function responsesReader(
     read(data, event) {
       if (data === '' || data === '[DONE]' || pattern.read(data)) return
       const value = parseFrame(data, provider)
-      if (!isObject(value) || isRepeated(data, value.sequence_number, value.type)) return
+      if (!isObject(value) || order.isRepeated(data, value.sequence_number, value.type)) return
       if (value.object === 'chat.completion.chunk')
         throw new MillraceError({
           op: 'model.stream',
@@ -480,26 +433,6 @@ export function responsesReader(
   }
 }
 
-function indexOf({ output_index: index }: Fields): number {
-  return typeof index === 'number' ? index : 0
-}
-
 function errorIn(response: unknown): unknown {
   return isObject(response) && isObject(response.error) ? { error: response.error } : response
-}
-
-/** The same item once more, when nothing has come of it yet. */
-function isStutter({ closed, written, start, callId }: Item, again: Fields): boolean {
-  if (closed) return callId !== undefined && callId !== '' && idOf(again) === callId
-  return written === '' && JSON.stringify(start) === JSON.stringify(again)
-}
-
-/** An event under the id of another item. Not everybody has ids. */
-function isForeign({ item_id: id }: Fields, { start }: Item): boolean {
-  return id !== undefined && start.id !== undefined && id !== start.id
-}
-
-/** An item of which its beginning is worth telling: a search, a sandbox, a server of MCP. */
-function isTool({ type }: Fields): boolean {
-  return /_call(_output)?$|^mcp_/.test(String(type))
 }

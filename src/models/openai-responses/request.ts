@@ -25,7 +25,7 @@ export interface ResponsesRequestOptions {
   readonly settings: ModelSettings
   /** Whether the model reasons: others refuse to be asked for it. */
   readonly reasons: boolean
-  /** The response is to go on without a connection. */
+  /** Generate in the background. */
   readonly background?: boolean
 }
 
@@ -216,7 +216,7 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
   }
 }
 
-/** What belongs to a plain call besides. What the same provider gave over Chat Completions has no type. */
+/** Further fields of a function call. Data without a type came over Chat Completions. */
 function callFields(data: JsonObject = {}): JsonObject {
   const { type, namespace, ...rest } = data
   return { ...(namespace !== undefined && { namespace }), ...(type === 'function_call' && rest) }

@@ -4,7 +4,7 @@ import { resultText } from '../wire/body.ts'
 import { asUrl } from '../wire/media.ts'
 import { callOf } from './items.ts'
 
-/** The result of a call. One that was made by a program of the provider's says so. */
+/** The result of a call, with the `caller` of the call. */
 export function resultItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
   return { ...outputItem(message, callId, call), ...(isJsonObject(call?.caller) && { caller: call.caller }) }
 }
@@ -63,7 +63,7 @@ function plainOutput({ content }: ToolMessage): JsonValue {
   })
 }
 
-/** The definitions of tools that a search of ours has found: a list, or an object with `tools`. */
+/** The tool definitions that our `tool_search` returned: a list, or `{ tools }`. */
 function foundTools({ content }: ToolMessage): JsonValue[] {
   for (const part of content) {
     if (part.type !== 'json') continue

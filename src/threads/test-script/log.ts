@@ -44,7 +44,7 @@ export interface LoggedRound {
   /** The conversation was summed up before it. */
   readonly summed: boolean
   retracted: boolean
-  /** The round before it is the same one, whose request failed. */
+  /** It is another attempt of the round before it. */
   readonly isAgain: boolean
   /** Why the request was sent again. */
   failure?: ErrorJson
@@ -146,7 +146,7 @@ export function readLog(entries: readonly Entry[]): LoggedThread {
         if (round) round.retracted = true
         return
       case 'round-retry':
-        // What was shown and not taken back goes on: the connection is another, the generation the same.
+        // Nothing was retracted: the same generation continued over another connection.
         if (round && !round.retracted && (round.parts.length > 0 || round.open.size > 0)) return
         if (round) round.failure = event.error
         return beginRound({}, true)

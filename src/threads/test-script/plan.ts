@@ -178,7 +178,7 @@ function sortCalls(round: LoggedRound, ending: Ending): SortedCalls {
   return { asking, decided, undecided, hanging, isStop }
 }
 
-/** Rounds whose process died, with all their attempts: another process told them anew. */
+/** Rounds whose process died, with all their attempts. Another process generated them again. */
 function lostIn({ rounds }: LoggedRun): ReadonlySet<LoggedRound> {
   const lost = new Set<LoggedRound>()
   let isLost = false
