@@ -19,6 +19,7 @@ export type {
   Shorten,
   Shortened,
   SummarizeOptions,
+  TextOptions,
   Watchable,
 } from './agent/index.ts'
 export { agent, summarize } from './agent/index.ts'

@@ -34,6 +34,7 @@ can, run the tests after it, and end with a short report of what was wrong and w
 
 function show(event: RunEvent) {
   if (event.type === 'text') process.stdout.write(event.text)
+  if (event.type === 'round-retract') console.log('\n[stream interrupted, answer restarts]')
   if (event.type === 'tool-call')
     console.log(`\n→ ${event.name} ${JSON.stringify(event.input).slice(0, 100)}`)
   if (event.type !== 'tool-result') return

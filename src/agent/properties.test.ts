@@ -100,6 +100,7 @@ interface Played {
 async function play(
   scene: Scenario,
   reader?: (event: RunEvent, clock: FakeClock) => Promise<void> | void,
+  onRun?: (run: Run<unknown>) => void,
 ): Promise<Played> {
   const clock = fakeClock()
   const ran: Played['ran'] = []
@@ -156,6 +157,7 @@ async function play(
     retry: { attempts: 2, baseMs: 20 },
     ...scene.options,
   }).stream('go')
+  onRun?.(run)
 
   let cancelledAt: number | undefined
   if (scene.steerAt !== undefined) clock.after(scene.steerAt, () => run.steer('one more thing'))
@@ -332,6 +334,55 @@ test('8: what a listener has seen is only ever taken back by round-retract', () 
     const told = messages.filter((message) => message.role === 'assistant').map(textOf)
     expect(shown).toBe(told.join(''))
   }))
+
+test('text() repeats no word without a notice, and its readers agree on what stands', async () => {
+  const notice = '\n[stream interrupted, answer restarts]\n'
+  let retracted = 0
+  await fc.assert(
+    fc.asyncProperty(scenario, async (scene) => {
+      const during: Promise<TextReadings>[] = []
+      const { run, events } = await play(scene, undefined, (run) => during.push(readText(run)))
+      let [live, kept, round] = ['', '', '']
+      for (const event of events) {
+        if (event.type === 'text') round += event.text
+        if (event.type === 'round-retract' && round) {
+          live += round + notice
+          round = ''
+          retracted++
+        }
+        if (event.type === 'round-end') [live, kept, round] = [live + round, kept + round, '']
+      }
+      // While it runs, and afterwards, when the log gives joined deltas.
+      for (const readings of [await Promise.all(during), [await readText(run)]])
+        expect(readings).toEqual([{ live, held: kept, page: kept }])
+      expect(kept.endsWith((await run.result).text)).toBe(true)
+    }),
+    { numRuns: 250 },
+  )
+  expect(retracted).toBeGreaterThan(0)
+})
+
+interface TextReadings {
+  readonly live: string
+  readonly held: string
+  /** As a page has it that is told of retractions. */
+  readonly page: string
+}
+
+async function readText(run: Run<unknown>): Promise<TextReadings> {
+  let page = ''
+  const onRetract = (kept: string) => {
+    page = kept
+  }
+  const [live, held] = await Promise.all([
+    Array.fromAsync(run.text()),
+    Array.fromAsync(run.text({ hold: true })),
+    (async () => {
+      for await (const words of run.text({ onRetract })) page += words
+    })(),
+  ])
+  return { live: live.join(''), held: held.join(''), page }
+}
 
 test('10: cancel reaches everything, and the end comes in the same moment', () =>
   always(async ({ run, events, signals, cancelledAt, endedAt }) => {

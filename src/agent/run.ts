@@ -17,6 +17,8 @@ import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
 import type { RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
+import type { TextOptions } from './run-text.ts'
+import { textReader } from './run-text.ts'
 
 /** A person's answer to an `approval-request`. */
 export interface Decision {
@@ -56,8 +58,11 @@ export interface RunResult<Output = undefined> {
 /** What can be watched: a run, or a plan. Iterating it any number of times gives every event from the first, at the reader's pace. */
 export interface Watchable extends AsyncIterable<RunEvent> {
   readonly id: string
-  /** Only the words, of all rounds. A retracted round's words come again: read the events where that matters. */
-  text(): AsyncIterable<string>
+  /**
+   * Only the words, of all rounds, as they are generated. Where words that it has yielded are retracted, a line of its own says so
+   * before they come again; the options have it otherwise. Throws `invalid_input` for an option that it does not take.
+   */
+  text(options?: TextOptions): AsyncIterable<string>
   /** The events as a web stream. Cancelling it stops the reading, not the run. */
   toReadableStream(): ReadableStream<RunEvent>
   /** Ends the run now: the request, every tool's signal, everything. Harmless when it is over. */
@@ -82,7 +87,10 @@ export function watch(loop: Loop, id: string): Watchable {
   return {
     id,
     [Symbol.asyncIterator]: () => loop.log.read(),
-    text: () => pickFrom(loop.log.read(), (event) => (event.type === 'text' ? event.text : undefined)),
+    text(options) {
+      const pick = textReader(options)
+      return pickFrom(loop.log.read(), pick)
+    },
     toReadableStream: () => toReadableStream(loop.log.read()),
     cancel: (reason = 'cancelled by the caller') =>
       loop.cancel(typeof reason === 'string' ? reason : messageOf(reason)),
@@ -147,17 +155,28 @@ export async function resultOf<Output>({ ended, state }: Loop): Promise<RunResul
   }
 }
 
-/** What `pick` makes of the events; those it makes nothing of are passed over. Leaving leaves the events too, also while waiting. */
+/**
+ * What `pick` makes of the events; those it makes nothing of are passed over. Leaving leaves the events too, also while waiting, and
+ * so does a `pick` that throws.
+ */
 function pickFrom<Value>(
   events: AsyncIterableIterator<RunEvent, undefined>,
   pick: (event: RunEvent) => Value | undefined,
 ): AsyncIterableIterator<Value, undefined> {
+  function picked(event: RunEvent) {
+    try {
+      return pick(event)
+    } catch (thrown) {
+      void events.return?.()
+      throw thrown
+    }
+  }
   return {
     async next() {
       for (;;) {
         const { done, value: event } = await events.next()
         if (done) return { done, value: undefined }
-        const value = pick(event)
+        const value = picked(event)
         if (value !== undefined) return { done: false, value }
       }
     },
