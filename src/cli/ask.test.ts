@@ -29,6 +29,15 @@ describe.concurrent('one question', () => {
     await ended
   })
 
+  test('words that are retracted come again in a pipe only below a line that says so', async () => {
+    const home = await homeWith([[{ text: 'The answer is 4' }, { end: true }], 'The answer is 42.'])
+    expect(await home.run(['hello', '--quiet'])).toEqual({
+      exit: 0,
+      stdout: 'The answer is 4\n[stream interrupted, answer restarts]\nThe answer is 42.\n',
+      stderr: '',
+    })
+  })
+
   test('what is on stdin is joined to the question, after a blank line', async () => {
     const home = await homeWith(['ok'])
     await home.run(['Summarise:'], { input: 'line one\nline two\n' })

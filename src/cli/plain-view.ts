@@ -1,3 +1,4 @@
+import { retractNotice } from '../agent/index.ts'
 import type { AnswerView } from './answer-view.ts'
 import { noteTaker } from './notes.ts'
 import { deltaCleaner } from './terminal/index.ts'
@@ -8,11 +9,13 @@ export interface PlainViewOptions {
   readonly tell?: ((line: string) => void) | undefined
   /** Words and lines come out in the same place: a line waits for the end of the sentence that is being said. */
   readonly onePlace: boolean
+  /** Words come out only once they can no longer be retracted: for a file, where they would stay. */
+  readonly hold?: boolean
 }
 
 /** For a pipe, a file, a log or a terminal that can do nothing: words as they come, and a line for whatever happens besides. */
-export function plainView({ say, tell, onePlace }: PlainViewOptions): AnswerView {
-  const cleanDelta = deltaCleaner()
+export function plainView({ say, tell, onePlace, hold = false }: PlainViewOptions): AnswerView {
+  let cleanDelta = deltaCleaner()
   const noteOf = noteTaker()
   /** The end of what was said. */
   let said = ''
@@ -20,6 +23,11 @@ export function plainView({ say, tell, onePlace }: PlainViewOptions): AnswerView
   /** A sentence was broken off for a line: what separates it from the next is there already. */
   let broken = false
   let notes: string[] = []
+  /** Words of the current round were written. */
+  let roundShown = false
+  /** Words of the current round that wait. */
+  let held = ''
+  let roundKept = false
 
   function write(words: string) {
     if (!words) return
@@ -41,22 +49,49 @@ export function plainView({ say, tell, onePlace }: PlainViewOptions): AnswerView
     notes = []
   }
 
+  function speak(text: string) {
+    const words = cleanDelta(text)
+    // What a model says before and after its calls are paragraphs of their own.
+    if (newRound && words.trim()) {
+      if (said) write(said.endsWith('\n\n') ? '' : said.endsWith('\n') ? '\n' : '\n\n')
+      newRound = false
+    }
+    write(said && !broken ? words : words.trimStart())
+    roundShown ||= words !== ''
+    broken &&= !words.trim()
+    if (/[.!?]\s$|\n$/.test(said)) flushNotes()
+  }
+
+  function release() {
+    if (held) speak(held)
+    held = ''
+  }
+
+  function retract() {
+    held = ''
+    cleanDelta = deltaCleaner()
+    endLine()
+    // The words come again. Where no note stands between them, this does.
+    if (roundShown && !(tell && onePlace)) write(retractNotice.trimStart())
+    roundShown = false
+  }
+
   return {
     take({ event }) {
       if (event.type === 'text') {
-        const words = cleanDelta(event.text)
-        // What a model says before and after its calls are paragraphs of their own.
-        if (newRound && words.trim()) {
-          if (said) write(said.endsWith('\n\n') ? '' : said.endsWith('\n') ? '\n' : '\n\n')
-          newRound = false
-        }
-        write(said && !broken ? words : words.trimStart())
-        broken &&= !words.trim()
-        if (/[.!?]\s$|\n$/.test(said)) flushNotes()
+        if (hold && !roundKept) held += event.text
+        else speak(event.text)
         return
       }
-      if (event.type === 'round-start') newRound = true
-      if (event.type === 'round-retract' || event.type === 'round-end') endLine()
+      if (event.type === 'round-start') {
+        newRound = true
+        roundShown = roundKept = false
+      }
+      // From here on its round is never retracted.
+      if (event.type === 'tool-start') roundKept = true
+      if (event.type === 'tool-start' || event.type === 'round-end') release()
+      if (event.type === 'round-retract') retract()
+      if (event.type === 'round-end') endLine()
       const note = noteOf(event)
       if (note) notes.push(note)
       // The model itself has paused elsewhere; a tool may report at any time.
@@ -64,6 +99,7 @@ export function plainView({ say, tell, onePlace }: PlainViewOptions): AnswerView
       if (!onePlace || !midSentence || said.endsWith('\n')) flushNotes()
     },
     end() {
+      release()
       endLine()
       flushNotes()
     },

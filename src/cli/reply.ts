@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import type { Answered } from '../channels/index.ts'
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
 import { noUsage, toMillraceError } from '../protocol/index.ts'
@@ -92,7 +93,17 @@ function viewFor(output: Output, { quiet }: { quiet: boolean }): AnswerView {
   if (onePlace && process.env.TERM !== 'dumb')
     return terminalView(stdout, { color: wantsColor(stdout), quiet })
   const tell = quiet ? undefined : (line: string) => output.tell(dimmed(line))
-  return plainView({ say: output.say, tell, onePlace })
+  return plainView({ say: output.say, tell, onePlace, hold: isFile(stdout.fd) })
+}
+
+/** A pipe has a reader who may want the words as they come; a file has one who comes later. */
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    // It was closed by whoever started us.
+    return false
+  }
 }
 
 /** Whoever reads `--json` finds also this in the result. */

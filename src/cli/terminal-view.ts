@@ -95,9 +95,12 @@ export function terminalView(
         }
         case 'round-retract':
         case 'round-retry': {
+          // Words that come again never do so without a line that says why.
+          const isShown = event.type === 'round-retract' && text !== undefined
           settle()
+          cleanDelta = deltaCleaner()
           const note = noteOf(event)
-          if (note && !quiet) return draw([paint([{ text: note, style: style.dim }])])
+          if (note && (isShown || !quiet)) return draw([paint([{ text: note, style: style.dim }])])
           break
         }
         case 'round-end':

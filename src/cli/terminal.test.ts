@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { ScriptRound } from '../testing/index.ts'
 import { hasTerminals, homeWith, openTerminal } from './cli.test-kit.ts'
 import { ruledFile, toolsFile } from './tools.test-kit.ts'
 
@@ -10,6 +11,7 @@ if (skip) process.stderr.write(`skipped: ${needsScript}\n`)
 
 const esc = String.fromCharCode(27)
 const colour = new RegExp(`${esc}\\[[0-9;]*m`)
+const retracted: ScriptRound = [{ text: 'The answer is 4' }, { end: true }]
 const asksFirst = [[{ text: 'Money goes out.' }, { call: 'refund', input: { id: 'A' } }], 'It is done.']
 
 describe.concurrent('a question in a terminal', { skip }, () => {
@@ -56,6 +58,32 @@ describe.concurrent('a question in a terminal', { skip }, () => {
     await terminal.ended
     expect(terminal.output()).toMatch(colour)
     expect(readFileSync(join(home.folder, 'out.txt'), 'utf8')).toBe('Some **bold** words.\n')
+  })
+
+  test('holds no retracted words where stdout is a file', async () => {
+    const home = await homeWith([retracted, 'The answer is 42.'])
+    const terminal = openTerminal(home, ['hi there'], { shell: '> out.txt' })
+    await terminal.see('taken back and told again')
+    expect((await terminal.ended).exit).toBe(0)
+    expect(readFileSync(join(home.folder, 'out.txt'), 'utf8')).toBe('The answer is 42.\n')
+  })
+
+  test.each([
+    ['with --quiet', ['--quiet'], {}, /taken back and told again/],
+    ['in one that can do nothing', [], { TERM: 'dumb' }, /taken back and told again/],
+    [
+      'in one that can do nothing, with --quiet',
+      ['--quiet'],
+      { TERM: 'dumb' },
+      /\[stream interrupted, answer restarts\]/,
+    ],
+  ])('says so where words are retracted: %s', async (_, flags, env, says) => {
+    const home = await homeWith([retracted, 'The answer is 42.'])
+    const terminal = openTerminal(home, ['hi there', ...flags], { env })
+    await terminal.see('The answer is 4')
+    await terminal.see(says)
+    await terminal.see('The answer is 42.')
+    expect((await terminal.ended).exit).toBe(0)
   })
 
   test('is an error where stdout cannot be written, other than by a reader that has gone', async () => {

@@ -70,7 +70,7 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
     const call = calls.take(event, at)
     if (event.type === 'text') return write(cleanDelta(event.text))
     if (event.type === 'input' && event.mode !== 'correct') return echo(cleanText(textOf(event.message)))
-    if (event.type === 'round-start') cleanDelta = deltaCleaner()
+    if (event.type === 'round-start' || event.type === 'round-retract') cleanDelta = deltaCleaner()
     const words = call ? callWords(call, event, at) : otherWords(event)
     if (words) line(words)
     if (event.type === 'round-end' && midLine) write('\n')
