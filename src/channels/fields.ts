@@ -5,6 +5,7 @@ import {
   invalidInput,
   isObject,
   kindOf,
+  logPosition,
   oneOf,
   someText,
   wholeNumber,
@@ -59,6 +60,14 @@ interface NumberFacts {
   readonly least: number
   readonly most?: number
   readonly description?: string
+}
+
+/** The number of an entry, or `now`. */
+export function positionField(more: { description?: string } = {}): Field {
+  return {
+    schema: { anyOf: [{ type: 'integer', minimum: 0 }, { const: 'now' }], ...more },
+    problem: logPosition,
+  }
 }
 
 export function yesNoField(more: { description?: string } = {}): Field {

@@ -8,6 +8,7 @@ export {
   numberField,
   objectField,
   patternField,
+  positionField,
   required,
   schemaOf,
   textField,

@@ -3,7 +3,15 @@ import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
 import { approveFields, sendFields, stopFields } from './commands.ts'
 import type { Fields } from './fields.ts'
-import { checkFields, numberField, objectField, required, textField, yesNoField } from './fields.ts'
+import {
+  checkFields,
+  numberField,
+  objectField,
+  positionField,
+  required,
+  textField,
+  yesNoField,
+} from './fields.ts'
 import type { FinalMessage } from './final-message.ts'
 import { parseJson } from './parse-json.ts'
 
@@ -33,7 +41,7 @@ export type ClientFrame =
   | ({ readonly type: 'send' } & Named & SendCommand)
   | ({ readonly type: 'stop' } & Named & StopCommand)
   | ({ readonly type: 'approve' } & Named & ApproveCommand)
-  | ({ readonly type: 'resume'; readonly after: number } & Named)
+  | ({ readonly type: 'resume'; readonly after: number | 'now' } & Named)
   | ({ readonly type: 'ping' } & Named)
   | ({ readonly type: 'pong' } & Named)
   | (VoiceCommand & Named)
@@ -66,7 +74,7 @@ const frames: Readonly<Record<ClientFrame['type'], Fields>> = {
   send: { ...named, ...sendFields },
   stop: { ...named, ...stopFields },
   approve: { ...named, ...approveFields },
-  resume: { ...named, after: required(numberField({ least: 0 })) },
+  resume: { ...named, after: required(positionField()) },
   ping: named,
   pong: named,
   voice: {

@@ -6,6 +6,7 @@ import {
   checkOptions,
   duration,
   isObject,
+  logPosition,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
@@ -16,8 +17,11 @@ export interface SocketOptions {
   /** The connection that the WebSocket runs over: `request.socket`. */
   readonly socket: Socket
   readonly thread: Thread
-  /** Sends what comes after this number; nothing before the client asks for it if absent. */
-  readonly after?: number | undefined
+  /**
+   * Sends what comes after this number, or after the head that `ready` names if it is `now`. If absent, nothing is sent before the
+   * client asks for it; without `stream` it is `now`.
+   */
+  readonly after?: number | 'now' | undefined
   /** `false` sends no entries: one message at the end of each run, and what a person has to decide. */
   readonly stream?: boolean | undefined
   readonly heartbeatMs?: number | undefined
@@ -36,7 +40,7 @@ export interface SocketOptions {
 const table: OptionTable<SocketOptions> = {
   socket: anObject,
   thread: anObject,
-  after: wholeNumber(0),
+  after: logPosition,
   stream: yesOrNo,
   heartbeatMs: duration,
   stuckMs: duration,
@@ -53,11 +57,12 @@ export function readSocketOptions(options: SocketOptions) {
   checkOptions({ ...options, ...required }, table, { op: 'attachSocket', what: 'the option' })
   const {
     stream = true,
+    after = stream ? undefined : 'now',
     heartbeatMs = 15_000,
     stuckMs = 30_000,
     framesPerSecond = 50,
     allow = () => {},
     onError = () => {},
   } = options
-  return { ...options, stream, heartbeatMs, stuckMs, framesPerSecond, allow, onError }
+  return { ...options, after, stream, heartbeatMs, stuckMs, framesPerSecond, allow, onError }
 }

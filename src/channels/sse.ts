@@ -9,6 +9,8 @@ export interface EventFeed {
   readonly entries: AsyncIterableIterator<Entry>
   /** Aborted when the feed is to end before its entries do. */
   readonly signal: AbortSignal
+  /** The number after which `after=now` begins. The client is told, and comes back with it if nothing happens before it is cut off. */
+  readonly now?: number | undefined
   /** Where it ends by itself the client is told so, and does not come back. */
   readonly ends: boolean
   readonly heartbeatMs: number
@@ -27,7 +29,8 @@ export const eventHeaders = {
   'x-accel-buffering': 'no',
 }
 
-const opening = 'retry: 1000\n\n'
+/** An `id` without data makes no event, but is what a browser comes back with (HTML, 9.2.6). */
+const openingOf = ({ now }: EventFeed) => `${now === undefined ? '' : `id: ${now}\n`}retry: 1000\n\n`
 const heartbeat = ': \n\n'
 const ending = 'event: end\ndata: {}\n\n'
 
@@ -53,7 +56,7 @@ export async function writeEvents(response: ServerResponse, feed: EventFeed): Pr
   })
   response.once('close', feed.end)
   try {
-    response.write(opening)
+    response.write(openingOf(feed))
     for await (const entry of feed.entries) {
       if (size === 0) atTurnEnd(flush)
       const bytes = sseFrame(entry)
@@ -93,7 +96,7 @@ export function eventStream(feed: EventFeed): ReadableStream<Uint8Array<ArrayBuf
           endBeats = every(feed.heartbeatMs, () => {
             if (controller.desiredSize === 0) controller.enqueue(encoder.encode(heartbeat))
           })
-          return controller.enqueue(encoder.encode(opening))
+          return controller.enqueue(encoder.encode(openingOf(feed)))
         }
         try {
           const { done, value } = await feed.entries.next()

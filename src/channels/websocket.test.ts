@@ -3,14 +3,18 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import type { Agent } from '../agent/index.ts'
-import type { App } from '../threads/index.ts'
+import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import { asker, muser, ruled, socketClient, story, teller, until, wordsOf } from './channels.test-kit.ts'
 import type { SocketChannel, SocketOptions } from './websocket.ts'
 import { attachSocket } from './websocket.ts'
 
 /** A server of one thread, over nothing but `ws`. */
-async function attached(agents: Agent = teller(), options: Partial<SocketOptions> = {}) {
+async function attached(
+  agents: Agent = teller(),
+  options: Partial<SocketOptions> = {},
+  asServed = (thread: Thread) => thread,
+) {
   const app: App = millrace({ agents, flushMs: 0, onError: () => {} })
   const thread = app.thread('one')
   await thread.create()
@@ -27,7 +31,7 @@ async function attached(agents: Agent = teller(), options: Partial<SocketOptions
       close(code, reason)
     }
     const onError = (error: unknown) => errors.push(error)
-    channels.push(attachSocket(ws, { socket, thread, onError, ...options }))
+    channels.push(attachSocket(ws, { socket, thread: asServed(thread), onError, ...options }))
   })
   await new Promise((resolve) => server.once('listening', resolve))
   onTestFinished(async () => {
@@ -89,6 +93,48 @@ describe('a socket', () => {
     const client = await socketClient(url)
     await client.frame('stream_end')
     wordsOf(client.entries(), 1)
+  })
+
+  test("begins after the head that it tells where after is 'now'", async () => {
+    const { url, thread } = await attached(teller(), { after: 'now' })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const client = await socketClient(url)
+    const { head } = await client.frame('ready')
+    expect(head).toBe((await thread.info()).head)
+    client.send({ type: 'send', message: 'Again.' })
+    await client.frame('stream_end')
+    expect(wordsOf(client.entries(), Number(head))).toBe(story)
+  })
+
+  test("a resume after 'now' is answered with where it begins", async () => {
+    const { url, thread } = await attached()
+    const client = await socketClient(url)
+    client.send({ type: 'send', message: 'Tell me.' })
+    await client.frame('ack')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    client.frames.length = 0
+    client.send({ type: 'resume', after: 'now' })
+    const { head } = await client.frame('ready')
+    expect(head).toBe((await thread.info()).head)
+    client.send({ type: 'send', message: 'Again.' })
+    await client.frame('stream_end')
+    expect(wordsOf(client.entries(), Number(head))).toBe(story)
+  })
+
+  test("what a client sends before it is told the head comes after 'now'", async () => {
+    const known = Promise.withResolvers<void>()
+    const { url } = await attached(teller(), { stream: false }, (thread) => ({
+      ...thread,
+      info: () => known.promise.then(() => thread.info()),
+    }))
+    const client = await socketClient(url)
+    client.send({ type: 'send', message: 'Tell me.' })
+    // Long enough for it to be answered, if it were not held.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    known.resolve()
+    expect(await client.frame('message')).toMatchObject({ text: story })
+    expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'ack', 'message'])
   })
 
   test('goes back when it is asked to, and forgets where it was', async () => {
@@ -171,6 +217,42 @@ describe('a client that does not stream', () => {
     )
   })
 
+  test('gets the messages of runs that end from now on unless it says where to begin', async () => {
+    const { url, thread } = await attached(teller(), { stream: false })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const client = await socketClient(url)
+    await client.frame('ready')
+    const seq = await thread.send('Again.')
+    expect(await client.frame('message')).toMatchObject({ outcome: 'completed', text: story })
+    expect(client.frames).toHaveLength(2)
+    expect(client.frames[1]?.seq).toBeGreaterThan(seq)
+  })
+
+  test('that comes while a run is under way gets all of its words, and nothing of the run before', async () => {
+    const { url, thread } = await attached(teller(story.repeat(5), { paceMs: 1 }), { stream: false })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const { head } = await thread.info()
+    await thread.send('Again.')
+    await until(async () => (await thread.info()).head > head + 20)
+    const client = await socketClient(url)
+    expect((await client.frame('ready')).head).toBeGreaterThan(head + 20)
+    expect(await client.frame('message')).toMatchObject({ text: story.repeat(5) })
+    expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'message'])
+  })
+
+  test('is asked only about calls that come to wait from now on', async () => {
+    const { url, thread } = await attached(asker(), { stream: false })
+    await thread.send('Cut it.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const client = await socketClient(url)
+    await client.frame('ready')
+    await thread.approve('call_1', { approved: true })
+    expect(await client.frame('message')).toMatchObject({ outcome: 'completed', text: 'It is cut.' })
+    expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'message'])
+  })
+
   test('is asked what a person has to decide', async () => {
     const { url, thread } = await attached(asker(), { stream: false, after: 0 })
     const client = await socketClient(url)
@@ -225,7 +307,8 @@ describe('a frame that cannot be understood', () => {
     ['{"type":"send","message":"x","mode":"loud"}', "'mode'"],
     ['{"type":"send","mesage":"x"}', "did you mean 'message'?"],
     ['{"type":"resume"}', "'after' is missing"],
-    ['{"type":"resume","after":-1}', "'after'"],
+    ['{"type":"resume","after":-1}', "must be a whole number of at least 0, or 'now', not -1"],
+    ['{"type":"resume","after":"later"}', 'or \'now\', not "later"'],
     ['{"type":"resume","after":99}', 'the log ends at 0'],
     ['{"type":"approve","callId":"c"}', "'approved' is missing"],
     ['{"type":"stop","reason":7}', "'reason'"],

@@ -143,6 +143,8 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   }
 
   async function obey(frame: ClientFrame): Promise<void> {
+    // What the client wants done comes after the head that it is told, so that `now` does not miss it.
+    await ready
     if (frame.type === 'ping') return reply({ type: 'pong' })
     if (frame.type === 'pong') return
     if (isVoice(frame)) return speakWith(frame).obey(frame)
@@ -184,9 +186,12 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     return frame.type === 'stop' ? stop(thread, frame) : approve(thread, frame)
   }
 
-  async function resume(from: number) {
+  async function resume(after: number | 'now') {
     const { head } = await thread.info()
+    const from = after === 'now' ? head : after
     if (from > head) throw invalidInput('socket.frame', `after is ${from}, but the log ends at ${head}`)
+    // Where it begins, so that a client which loses the connection before the next entry can come back there.
+    if (after === 'now') reply({ type: 'ready', head })
     if (isOpen()) follow(from)
   }
 
@@ -262,9 +267,9 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   })
   // What is wrong on the wire closes the connection; that is all there is to know.
   ws.on('error', () => {})
-  thread.info().then(({ head }) => {
+  const ready = thread.info().then(({ head }) => {
     reply({ type: 'ready', head })
-    if (after !== undefined && isOpen()) follow(after)
+    if (after !== undefined && isOpen()) follow(after === 'now' ? head : after)
   }, closeBroken)
 
   return { closed, close: (code, reason) => close(code, reason) }

@@ -8,7 +8,8 @@ import { delayAfter, withDefaults } from './patience.ts'
 export interface Following {
   readonly op: string
   readonly connect: Connect
-  readonly after: number
+  /** A promise where the server has to be asked. */
+  readonly after: number | Promise<number>
   readonly signal: AbortSignal
   readonly retry: RetryOptions
   readonly onRetry: ((error: MillraceError, delayMs: number) => void) | undefined
@@ -22,7 +23,7 @@ export interface Following {
 export async function* entries(following: Following): AsyncGenerator<Entry, undefined> {
   const { op, connect, signal, onRetry, onOpen } = following
   let retry = withDefaults(following.retry)
-  let last = following.after
+  let last = await untilAborted(following.after, signal)
   let opened = false
   /** In a row, and nothing told in between: whoever cuts every connection at once is not asked at full speed. */
   let failures = 0
@@ -72,4 +73,14 @@ export async function* entries(following: Following): AsyncGenerator<Entry, unde
       await sleep(delayMs, { clock: systemClock, signal })
     }
   }
+}
+
+/** Gives 0 if it is aborted before that. */
+async function untilAborted(number: number | Promise<number>, signal: AbortSignal): Promise<number> {
+  if (typeof number === 'number') return number
+  if (signal.aborted) return 0
+  const aborted = new Promise<number>((resolve) =>
+    signal.addEventListener('abort', () => resolve(0), { once: true }),
+  )
+  return Promise.race([number, aborted])
 }

@@ -16,6 +16,7 @@ import {
   invalidInput,
   isObject,
   kindOf,
+  logPosition,
   nameOf,
   oneOf,
   someText,
@@ -149,7 +150,7 @@ export const threadId = (value: unknown) =>
 
 const sendTable: OptionTable<SendOptions> = { mode: oneOf('queue', 'steer', 'interrupt'), key: someText }
 const followTable: OptionTable<FollowOptions> = {
-  after: wholeNumber(0),
+  after: logPosition,
   signal: aSignal,
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }

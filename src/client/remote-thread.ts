@@ -73,6 +73,15 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
     return (answer as { seq: number }).seq
   }
 
+  /** The number of the last entry. */
+  function head(op: string): Promise<number> {
+    const page = http.ask({ op, path: `${path}/events`, query: { after: 'now' }, repeatable: true })
+    const asked = page.then((page) => (page as { head: number }).head)
+    // It is told to those who ask for an entry, if there are any.
+    asked.catch(() => {})
+    return asked
+  }
+
   return {
     id,
 
@@ -86,8 +95,11 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
     follow(options = {}) {
       const op = 'client.follow'
       checkFor('follow', options)
-      const { after = 0, until } = options
+      const { after: asked = 0, until } = options
       const connect = transport(op, path, { until })
+      // Asked for at once, once, and not when the first entry is: what happens in between belongs to it, and so does what happens while
+      // a connection is lost.
+      const after = asked === 'now' ? head(op) : asked
       return endable(options.signal, (signal) =>
         entries({ op, connect, after, signal, retry, onRetry, onOpen }),
       )

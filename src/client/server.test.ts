@@ -136,6 +136,59 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     expect(proxy.count).toBeGreaterThan(5)
   })
 
+  test("from 'now' on it hears what comes, also what happens while it is cut off", async () => {
+    await using server = await served()
+    await using proxy = await cuttingProxy({ port: server.port })
+    const thread = await client(server.url, { transport }).create()
+    await all(thread.follow({ until: await thread.send('Where is it?') }))
+    const { head } = await thread.state()
+    const opened = Promise.withResolvers<void>()
+    const options = { retry: { baseMs: 5, maxDelayMs: 10 }, transport, onOpen: opened.resolve }
+    const following = client(proxy.url, options).thread(thread.id).follow({ after: 'now' })
+    const first = following.next()
+    await opened.promise
+    // Nothing has come yet that it could come back with.
+    proxy.cut()
+    const seq = await thread.send('Talk to me')
+    const cuts = setInterval(() => proxy.cut(), 30)
+    const heard: Entry[] = []
+    for (let { value } = await first; value; { value } = await following.next()) {
+      heard.push(value)
+      if (value.event.type === 'run-end') break
+    }
+    clearInterval(cuts)
+    await following.return?.()
+    expectWhole(heard, await all(thread.follow({ after: head, until: seq })), head)
+  })
+
+  test("'now' is when it is asked for, not when the first entry is", async () => {
+    await using server = await served()
+    const answered = Promise.withResolvers<void>()
+    const noticing = async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init)
+      if (url.endsWith('after=now')) answered.resolve()
+      return response
+    }
+    const thread = await client(server.url, { ...eager, transport, fetch: noticing }).create()
+    const following = thread.follow({ after: 'now' })
+    await answered.promise
+    await thread.send('Where is it?')
+    expect((await following.next()).value).toMatchObject({ seq: 1, event: { type: 'input' } })
+    await following.return?.()
+  })
+
+  test("from 'now' on, a thread that is not there is an error, and it ends with its signal", async () => {
+    await using server = await served()
+    const threads = client(server.url, { ...eager, transport })
+    expect((await failureOf(all(threads.thread('none').follow({ after: 'now' })))).code).toBe('not_found')
+    const thread = await threads.create()
+    const stop = new AbortController()
+    const waiting = all(thread.follow({ after: 'now', signal: stop.signal }))
+    stop.abort()
+    expect(await waiting).toEqual([])
+    expect(await all(thread.follow({ after: 'now', signal: stop.signal }))).toEqual([])
+  })
+
   test('a server that is restarted is come back to', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-client-'))
     try {

@@ -102,6 +102,7 @@ export {
   anything,
   checkOptions,
   duration,
+  logPosition,
   oneOf,
   someText,
   wholeNumber,

@@ -33,6 +33,15 @@ export function wholeNumber(least: number) {
     `must be a whole number of at least ${least}, not ${nameOf(value)}`
 }
 
+/** Where in the log of a thread: after a number, or after what is there now. */
+export function logPosition(value: unknown): Problem {
+  return (
+    value !== 'now' &&
+    wholeNumber(0)(value) &&
+    `must be a whole number of at least 0, or 'now', not ${nameOf(value)}`
+  )
+}
+
 export function duration(value: unknown): Problem {
   return (
     !(typeof value === 'number' && value > 0) &&

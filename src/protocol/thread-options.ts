@@ -10,8 +10,8 @@ export interface SendOptions {
 }
 
 export interface FollowOptions {
-  /** Begins after this number; 0, the beginning, if absent. */
-  readonly after?: number | undefined
+  /** Begins after this number; 0, the beginning, if absent. `now` is the last number that there is when the thread is asked for it. */
+  readonly after?: number | 'now' | undefined
   readonly signal?: AbortSignal | undefined
   /**
    * `idle` ends when nothing is under way and nothing waits but for a person; a number when the input of that number has been

@@ -1,5 +1,12 @@
 import type { Fields } from '../channels/index.ts'
-import { choiceField, eventHeaders, eventStream, numberField, publicError } from '../channels/index.ts'
+import {
+  choiceField,
+  eventHeaders,
+  eventStream,
+  numberField,
+  positionField,
+  publicError,
+} from '../channels/index.ts'
 import type { JsonObject, MillraceError } from '../protocol/index.ts'
 import { wholeNumber } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
@@ -15,9 +22,16 @@ export interface EventAnswers {
 
 interface StreamPlace {
   /** An answer that goes on as the thread does, and frees the place when it ends. */
-  stream(thread: Thread, from: { readonly after: number; readonly until?: number | 'idle' }): Response
+  stream(thread: Thread, from: StreamFrom): Response
   /** For one that comes to nothing. */
   free(): void
+}
+
+interface StreamFrom {
+  readonly after: number
+  /** Whether that is where the log ends now. */
+  readonly isNow?: boolean
+  readonly until?: number | 'idle'
 }
 
 export interface EventAnswersOptions {
@@ -36,11 +50,12 @@ export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAn
       const free = isHead ? () => {} : streams.open(visitor.user, () => stop.abort())
       return { free, stream }
 
-      function stream(thread: Thread, { after, until }: { after: number; until?: number | 'idle' }) {
+      function stream(thread: Thread, { after, isNow, until }: StreamFrom) {
         if (isHead) return new Response(null, { headers: eventHeaders })
         const feed = {
           entries: thread.follow({ after, until, signal: stop.signal }),
           signal: stop.signal,
+          now: isNow ? after : undefined,
           ends: until !== undefined,
           heartbeatMs,
           stuckMs,
@@ -79,10 +94,8 @@ function wantsJson(request: Request): boolean {
   return !wantsEvents(request) && /\bapplication\/json\b/i.test(request.headers.get('accept') ?? '')
 }
 
-const cursor = numberField({ least: 0, description: 'What comes after this number; 0 if absent.' })
-
 const eventsQuery: Fields = {
-  after: cursor,
+  after: positionField({ description: 'What comes after this number, or after now; 0 if absent.' }),
   limit: numberField({
     least: 1,
     most: 10_000,
@@ -106,7 +119,13 @@ interface EventsQuery {
   readonly until?: number | 'idle'
 }
 
-export const socketQuery: Fields = { after: cursor, stream: choiceField('true', 'false') }
+export const socketQuery: Fields = {
+  after: positionField({
+    description:
+      'What comes after this number, or after now. If absent: with stream=false after now, otherwise nothing before the client asks for it.',
+  }),
+  stream: choiceField('true', 'false'),
+}
 
 export function eventRoutes(events: EventAnswers): Route[] {
   return [
@@ -116,7 +135,9 @@ export function eventRoutes(events: EventAnswers): Route[] {
       name: 'followEvents',
       summary: 'What happens in a conversation, from any number on, as it happens',
       query: eventsQuery,
-      headers: { 'last-event-id': cursor },
+      headers: {
+        'last-event-id': numberField({ least: 0, description: 'What comes after this number.' }),
+      },
       answers: {
         200: {
           description: 'The events; a page of them for those who accept only application/json',
@@ -127,10 +148,12 @@ export function eventRoutes(events: EventAnswers): Route[] {
         const { thread, info } = await call.visitor.reach(call.params.id as string)
         const { limit, split, until } = call.query as EventsQuery
         // A browser that comes back knows better than the address it once was given.
-        const after = Number(call.headers['last-event-id'] ?? call.query.after ?? 0)
+        const asked = call.headers['last-event-id'] ?? call.query.after ?? 0
+        const isNow = asked === 'now'
+        const after = isNow ? info.head : Number(asked)
         checkCursor(after, info.head)
         if (!wantsJson(call.request))
-          return events.place(call).stream(thread, { after, ...(until !== undefined && { until }) })
+          return events.place(call).stream(thread, { after, isNow, ...(until !== undefined && { until }) })
         const entries = await thread.read({ after, limit, split: split === 'true' })
         return Response.json({ entries, head: Math.max(info.head, entries.at(-1)?.seq ?? 0) })
       },

@@ -376,7 +376,16 @@ describe('events', () => {
 
   test('a number that cannot be is refused', async () => {
     const { ask } = await told()
-    for (const query of ['after=-1', 'after=x', 'after=1.5', 'after=100000', 'until=never', 'until=0'])
+    for (const query of [
+      'after=-1',
+      'after=x',
+      'after=Now',
+      'after=',
+      'after=1.5',
+      'after=100000',
+      'until=never',
+      'until=0',
+    ])
       expect((await ask('GET', `/threads/one/events?${query}`)).status, query).toBe(400)
     const headers = { 'last-event-id': 'abc' }
     expect((await ask('GET', '/threads/one/events', { headers })).status).toBe(400)

@@ -12,7 +12,7 @@ import {
 } from '../channels/channels.test-kit.ts'
 import type { Entry } from '../protocol/index.ts'
 import type { ServerOptions } from './index.ts'
-import { served } from './server.test-kit.ts'
+import { refusedUpgrade, served } from './server.test-kit.ts'
 
 /** A server whose thread `one` is telling its story, long and slowly enough to be interrupted many times. */
 async function telling({
@@ -82,6 +82,46 @@ describe('server-sent events', () => {
     expect(wordsOf(entries)).toBe(whole)
     expect(await logOf(thread)).toBe(whole)
     await until(() => followers() === 0)
+  })
+
+  test("one that begins 'now' names that number, so that a browser which is cut off at once misses nothing", async () => {
+    const { url, thread, whole, app } = await telling({ times: 1 })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const { head } = await thread.info()
+    const address = '/threads/one/events?after=now'
+    for (const response of [
+      await fetch(url + address),
+      await app.fetch(new Request(`http://localhost${address}`)),
+    ]) {
+      const frames = sseFrames(response.body)
+      expect((await frames.next()).value?.lines).toEqual([`id: ${head}`, 'retry: 1000'])
+      await frames.return(undefined)
+    }
+    // Meanwhile something happens.
+    const seq = await thread.send('Again.')
+    const headers = { 'last-event-id': String(head) }
+    const back = await fetch(`${url}${address}&until=${seq}`, { headers })
+    expect(wordsOf(await entriesOf(back.body), head)).toBe(whole)
+  })
+
+  test("one that begins 'now' has what comes, and as a page is empty", async () => {
+    const { url, thread, whole } = await telling({ times: 1 })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const { head } = await thread.info()
+    const page = await fetch(`${url}/threads/one/events?after=now`, {
+      headers: { accept: 'application/json' },
+    })
+    expect(await page.json()).toEqual({ entries: [], head })
+    const response = await fetch(`${url}/threads/one/events?after=now`)
+    await thread.send('Again.')
+    const entries: Entry[] = []
+    for await (const { data } of sseFrames(response.body)) {
+      if (data !== undefined) entries.push(JSON.parse(data) as Entry)
+      if (isOver(entries)) break
+    }
+    expect(wordsOf(entries, head)).toBe(whole)
   })
 
   test('a quiet stream gives signs of life', async () => {
@@ -211,6 +251,30 @@ describe('many clients on one thread', () => {
     for (const entries of await Promise.all([...bySse, ...bySocket])) expect(wordsOf(entries)).toBe(whole)
     for (const { ws } of sockets) ws.close()
     await until(() => followers() === 0)
+  })
+
+  test('a socket with stream=false and nothing else has the message of each run from now on', async () => {
+    const { url, thread, whole } = await telling({ times: 1 })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const client = await socketClient(`${url}/threads/one/socket?stream=false`)
+    client.send({ type: 'send', message: 'Again.' })
+    expect(await client.frame('message')).toMatchObject({ text: whole })
+    expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'ack', 'message'])
+  })
+
+  test('a socket with after=now has every entry after the head that it is told', async () => {
+    const { url, thread, whole } = await telling({ times: 1 })
+    await thread.send('Tell me.')
+    for await (const _ of thread.follow({ until: 'idle' }));
+    const client = await socketClient(`${url}/threads/one/socket?after=now`)
+    client.send({ type: 'send', message: 'Again.' })
+    await client.frame('stream_end')
+    const { head } = await client.frame('ready')
+    expect(wordsOf(client.entries(), Number(head))).toBe(whole)
+    const refused = await refusedUpgrade(`${url}/threads/one/socket?after=later`)
+    expect(refused.status).toBe(400)
+    expect(refused.body).toContain("'after' must be a whole number of at least 0, or 'now'")
   })
 
   test('a socket that is cut off again and again misses and repeats nothing', async () => {

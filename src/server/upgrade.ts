@@ -53,9 +53,12 @@ export function upgrades(options: UpgradesOptions): Upgrade {
       throw refusal(404, 'not_found', 'there is nothing at this address')
     const visitor = await identify(request)
     visitor.pay()
-    const { after, stream } = readQuery(url, socketQuery) as { after?: number; stream?: string }
+    const { after, stream } = readQuery(url, socketQuery) as {
+      after?: number | 'now'
+      stream?: string
+    }
     const { thread, info } = await visitor.reach(id)
-    checkCursor(after ?? 0, info.head)
+    if (typeof after === 'number') checkCursor(after, info.head)
     return { visitor, thread, after, stream: stream !== 'false' }
   }
 

@@ -24,6 +24,7 @@ import {
   isObject,
   isTraceContext,
   kindOf,
+  logPosition,
   MillraceError,
   oneOf,
   snapshotOf,
@@ -37,7 +38,7 @@ import type { NewThread, ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
 import type { ReadOptions, SayOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
-import { followUntil } from './until.ts'
+import { followLater, followUntil } from './until.ts'
 
 /** What the threads of an app share. */
 export interface Shared {
@@ -60,7 +61,7 @@ const sendTable: OptionTable<SayOptions> = {
 }
 const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
 const followTable: OptionTable<FollowOptions> = {
-  after: wholeNumber(0),
+  after: logPosition,
   signal: (value) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
@@ -218,8 +219,9 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, followTable, { op, what: 'the option' })
       const { after = 0, signal, until } = options
       checkOpen(op)
-      const following = hub.follow(id, after, signal)
-      return followUntil(following, { until, info: () => info(op), fold: () => fold(after) })
+      const open = (from: number) =>
+        followUntil(hub.follow(id, from, signal), { until, info: () => info(op), fold: () => fold(from) })
+      return after === 'now' ? followLater(info(op).then(({ head }) => open(head))) : open(after)
     },
 
     async read(options = {}) {

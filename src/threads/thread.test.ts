@@ -96,6 +96,32 @@ describe('a thread that is deleted', () => {
 })
 
 describe('what is asked for', () => {
+  test("following from 'now' on begins after what is there when it is asked for", async () => {
+    const thread = start({ agents: saying('yes') }).thread()
+    await thread.send('one')
+    await untilIdle(thread)
+    const following = thread.follow({ after: 'now' })
+    const seq = await thread.send('two')
+    expect(following.ready()).toBeUndefined()
+    expect(await following.next()).toMatchObject({ value: { seq, event: { type: 'input' } } })
+    expect(await following.return?.()).toEqual({ done: true, value: undefined })
+    expect(await following.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test("following from 'now' on can be left before it has begun, and rejects if there is no thread", async () => {
+    const app = start({ agents: saying('yes') })
+    const thread = app.thread()
+    await thread.create()
+    const following = thread.follow({ after: 'now' })
+    const next = following.next()
+    expect(await following.return?.()).toEqual({ done: true, value: undefined })
+    expect(await next).toEqual({ done: true, value: undefined })
+    await expect(app.thread('none').follow({ after: 'now' }).next()).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    expect(await app.thread('none').follow({ after: 'now' }).return?.()).toMatchObject({ done: true })
+  })
+
   test('following until an input is dealt with ends at the end of its run, not later', async () => {
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 1 ? [{ call: 'hold' }] : `${index}`)
@@ -195,7 +221,9 @@ describe('misuse', () => {
     const thread = app.thread('x')
     await expect(thread.send('')).rejects.toThrow('empty')
     await expect(thread.send('hi', { mode: 'quick' as never })).rejects.toThrow('mode')
-    expect(() => thread.follow({ after: -1 })).toThrow('after')
+    expect(() => thread.follow({ after: -1 })).toThrow(
+      "'after' must be a whole number of at least 0, or 'now'",
+    )
     await expect(app.threads({ limit: 0 })).rejects.toThrow('limit')
     expect((await app.threads()).threads).toEqual([])
     await expect(app.thread('y').state()).rejects.toMatchObject({ code: 'not_found' })

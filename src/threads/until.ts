@@ -76,6 +76,32 @@ export function followUntil(
   }
 }
 
+/** Where to begin is only known later. */
+export function followLater(opening: Promise<Following>): Following {
+  let opened: Following | undefined
+  opening.then(
+    (following) => {
+      opened = following
+    },
+    // It is told to those who ask for the next entry, if there are any.
+    () => {},
+  )
+  return {
+    next: () => (opened ? opened.next() : opening.then((following) => following.next())),
+    ready: () => opened?.ready(),
+    async return() {
+      await opening.then(
+        (following) => following.return?.(),
+        () => {},
+      )
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
 /** Nothing goes on before somebody speaks, or decides. */
 function isAtRest(state: ThreadState): boolean {
   const { type } = nextThreadAction(state)
