@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, join, sep } from 'node:path'
+import { delimiter, dirname, join, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainEnv, run, typeCheck } from './processes.ts'
@@ -26,6 +27,8 @@ const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), '
 const modules = Object.keys(manifest.exports)
   .filter((subpath) => !subpath.endsWith('.json'))
   .map((subpath) => subpath.replace(/^\./, 'millrace'))
+
+const oldNode = findOldNode()
 
 describe('the packed package', () => {
   let folder: string
@@ -156,6 +159,39 @@ describe('the packed package', () => {
     expect(Number(stdout)).toBeGreaterThan(0)
   })
 
+  const imports = modules.map((name) => `import('${name}')`).join(', ')
+  const refusals = `
+    const found = await Promise.allSettled([${imports}])
+    console.log(JSON.stringify(found.map(({ reason }) => reason?.message ?? 'imported')))`
+
+  test('every module says at import which Node it needs', async () => {
+    // As an old one would say of itself.
+    const older =
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } })"
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
+    const { stdout } = await run(process.execPath, [...args, '--input-type=module', '--eval', refusals], {
+      cwd: consumer,
+      env: plainEnv(),
+    })
+    const message = 'millrace needs Node 22.13 or newer, and this is Node 20.9.0: install a newer one'
+    expect(JSON.parse(stdout)).toEqual(modules.map(() => message))
+  })
+
+  test.skipIf(!oldNode)('every module says so to a Node that is really too old', async () => {
+    const args = ['--input-type=module', '--eval', refusals]
+    const { stdout } = await run(oldNode ?? '', args, { cwd: consumer, env: plainEnv() })
+    const says = expect.stringMatching(/^millrace needs Node 22\.13 or newer, and this is Node \d/)
+    expect(JSON.parse(stdout)).toEqual(modules.map(() => says))
+    const cli = await run(oldNode ?? '', [join(installed, 'dist/cli/main.js'), 'hello'], {
+      cwd: consumer,
+      env: plainEnv(),
+    })
+    expect(cli).toMatchObject({
+      exit: 1,
+      stderr: expect.stringMatching(/^millrace needs Node 22\.13 or newer/),
+    })
+  })
+
   test('has types for every module, none of them `any`, that pass without skipLibCheck', async () => {
     const project = await writeProject('sound', [
       'type IsAny<T> = 0 extends 1 & T ? true : false',
@@ -235,6 +271,18 @@ function addressesIn(value: unknown, key = ''): string[] {
   return Object.entries(value)
     .filter(([name]) => name !== 'funding' && name !== 'deprecated')
     .flatMap(([name, inner]) => addressesIn(inner, name))
+}
+
+/** A Node of this machine that is too old for the package, if there is one. */
+function findOldNode(): string | undefined {
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'node'))
+    .find((path) => {
+      const [, major] =
+        /^v(\d+)/.exec(spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? []
+      return major !== undefined && Number(major) >= 20 && Number(major) < 22
+    })
 }
 
 /** The checkout, the folder it lies in, the home of whoever packed, and any home at all. */

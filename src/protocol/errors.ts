@@ -1,4 +1,10 @@
 import { isObject } from './json.ts'
+import { nodeProblem } from './node-version.ts'
+
+// At import: an older Node fails much later, and in words that help nobody. It stands in this file because every entry point uses
+// it. One that is imported only for its effect would be left out of bundles, since package.json says that none has any.
+const problem = nodeProblem(globalThis.process?.versions)
+if (problem) throw new Error(problem)
 
 /**
  * - `invalid_input`: what the caller handed in cannot be used; thrown before anything streams
