@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { anthropic } from '../models/anthropic.ts'
+import { openai, openaiChat } from '../models/openai.ts'
 import type { InputMessage } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
@@ -79,6 +81,26 @@ describe('input', () => {
       /must end with a user message/,
     ],
     ['only a system message', [{ role: 'system', content: 'x' }], /must end with a user message/],
+    [
+      'only a result',
+      [result('1')],
+      /^the conversation ends with the result of '1', but no assistant message holds that tool call: put the call back/,
+    ],
+    [
+      'a result and what the system says',
+      [{ role: 'system', content: 'x' }, result('1')],
+      /ends with the result of '1', but no assistant message holds that tool call/,
+    ],
+    [
+      'a result that is too late',
+      [user('a'), call('1'), { role: 'assistant', content: 'b' }, result('1')],
+      /an assistant message stands between that call and its result.*: end with a user message/,
+    ],
+    [
+      'an image that is nowhere',
+      { role: 'user', content: [{ type: 'image' }] },
+      /content\[0\] needs a url or data \(base64 or bytes\), and has neither/,
+    ],
   ])('%s is refused by stream() itself', (_, input, message) => {
     expect(refusal(input)).toMatchObject({
       code: 'invalid_input',
@@ -184,6 +206,18 @@ describe('a history that does not pair', () => {
 })
 
 describe('options', () => {
+  const noStream = { settings: { extra: { stream: false } } }
+
+  test.each<[string, (name: string, options: object) => unknown]>([
+    ['openai', openai],
+    ['openaiChat', openaiChat],
+    ['anthropic', anthropic],
+  ])('%s() refuses to be kept from streaming', (op, model) => {
+    const call = () => model('some-model', { extra: { stream: false } })
+    expect(call).toThrow(/'extra' must not turn off streaming.*remove 'stream' from 'extra'/)
+    expect(call).toThrow(expect.objectContaining({ code: 'invalid_input', op }))
+  })
+
   test.each<[string, object, RegExp]>([
     ['two tools of one name', { tools: [echo, echo] }, /two tools named 'echo'/],
     ['a tool that is none', { tools: [{ name: 'x' }] }, /what tool\(\{ … \}\) has made/],
@@ -202,6 +236,7 @@ describe('options', () => {
     ['limits the wrong way round', { repeatLimits: { warn: 6, refuse: 3 } }, /'repeatLimits'/],
     ['an unknown way to fail', { onToolError: 'explode' }, /'onToolError' must be 'continue' or 'fail'/],
     ['a choice of a tool it has not', { toolChoice: { name: 'x' } }, /no such tool/],
+    ['settings without streaming', noStream, /Millrace always streams: remove 'stream' from 'extra'/],
     ['an output schema without JSON Schema', { output: {} }, /output must be a schema/],
     [
       'tools for a model that takes none',
@@ -219,6 +254,8 @@ describe('options', () => {
     ['a signal that is none', { signal: {} }, /'signal' must be an AbortSignal/],
     ['an option that is not of a run', { tools: [] }, /'tools' does not exist/],
     ['a bad limit', { maxRounds: 'x' }, /'maxRounds'/],
+    ['an unknown option', { xyzzy: 1 }, /'xyzzy' does not exist: there are context, signal, maxRounds, /],
+    ['settings without streaming', noStream, /Millrace always streams: remove 'stream' from 'extra'/],
   ])('%s is refused for a run', (_, run, message) => {
     expect(refusal('hi', {}, run)).toMatchObject({
       code: 'invalid_input',

@@ -15,6 +15,7 @@ import {
   isObject,
   kindOf,
   pairHistory,
+  toolCallsOf,
 } from '../protocol/index.ts'
 
 /** What an agent can be asked with: words, a message, or a whole conversation that ends with what it should answer. */
@@ -31,15 +32,24 @@ export function readInput(
     throw invalidInput(op, `the input must be text or messages, not ${kindOf(input)}`)
   if (list.length === 0)
     throw invalidInput(op, 'the input has no messages: pass text, or messages that end with a user message')
-  const { messages, repairs } = pairHistory(checkMessages(list, op), op)
+  const given = checkMessages(list, op)
+  const { messages, repairs } = pairHistory(given, op)
   const last = messages.at(-1)
-  if (!last || last.role === 'system' || last.role === 'assistant')
-    throw invalidInput(
-      op,
-      'the conversation must end with a user message or a tool result for the agent to answer',
-    )
+  if (!last || last.role === 'system' || last.role === 'assistant') throw invalidInput(op, endProblem(given))
   for (const message of messages) if (message.role === 'user') checkUserMessage(message, { op, model })
   return { input: messages, repairs }
+}
+
+/** Why there is nothing to answer at the end of these messages, as they were handed in. */
+function endProblem(given: readonly Message[]): string {
+  const last = given.at(-1)
+  if (last?.role !== 'tool')
+    return 'the conversation must end with a user message or a tool result for the agent to answer'
+  const { callId } = last
+  const isAnswer = given.some((message) => toolCallsOf(message).some((call) => call.callId === callId))
+  return isAnswer
+    ? `the conversation ends with the result of '${callId}', but an assistant message stands between that call and its result, so there is nothing left to answer: end with a user message`
+    : `the conversation ends with the result of '${callId}', but no assistant message holds that tool call: put the call back, or end with a user message`
 }
 
 /** One message for a run that is under way. */

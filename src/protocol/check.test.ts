@@ -249,8 +249,16 @@ describe('messages that are not', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['neither url nor data', { type: 'image' }, 'content[0] needs either a url or data'],
-    ['both', { type: 'image', url: 'https://a.b', data: 'aaaa', mediaType: 'a/b' }, 'not both'],
+    [
+      'neither url nor data',
+      { type: 'image' },
+      'content[0] needs a url or data (base64 or bytes), and has neither',
+    ],
+    [
+      'both',
+      { type: 'image', url: 'https://a.b', data: 'aaaa', mediaType: 'a/b' },
+      'has both a url and data: keep one of them',
+    ],
     ['a url that is none', { type: 'image', url: 'a.png' }, 'content[0].url must be a URL, not "a.png"'],
     ['data without a media type', { type: 'image', data: 'aaaa' }, 'content[0].mediaType must be a string'],
     ['a file by url without a media type', { type: 'file', url: 'https://a.b' }, 'content[0].mediaType'],

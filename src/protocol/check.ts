@@ -179,8 +179,9 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
 
 function checkMedia(part: Fields, at: string, fail: Fail): unknown {
   const { type, url, data } = part
-  if ((url === undefined) === (data === undefined))
-    fail(at, 'needs either a url or data (base64 or bytes), not both')
+  if (url === undefined && data === undefined)
+    fail(at, 'needs a url or data (base64 or bytes), and has neither')
+  if (url !== undefined && data !== undefined) fail(at, 'has both a url and data: keep one of them')
   if (url !== undefined && (typeof url !== 'string' || !URL.canParse(url)))
     fail(`${at}.url`, `must be a URL, not ${nameOf(url)}`)
   const source = url !== undefined ? { url } : { data: checkData(data, `${at}.data`, fail) }

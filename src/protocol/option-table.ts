@@ -8,21 +8,37 @@ export type Problem = string | false | undefined
 /** One line for each option there is. Keys that are not in the table do not exist. */
 export type OptionTable<Options> = Record<keyof Options, (value: unknown) => Problem>
 
-/** Throws `invalid_input` at the first option that is unknown or has a value it cannot have. `what` begins the sentence. */
+/**
+ * Throws `invalid_input` at the first option that is unknown or has a value it cannot have. `what` begins the sentence; a path at
+ * its end, such as `the option retry.`, belongs to the name.
+ */
 export function checkOptions(
   options: object,
   table: Record<string, (value: unknown) => Problem>,
   { op, what }: { op: string; what: string },
 ): void {
+  if (!isObject(options)) throw invalidInput(op, `the options must be an object, not ${kindOf(options)}`)
+  const [, lead = what, path = ''] = /^(.*) (\S+\.)$/.exec(what) ?? []
   for (const [key, value] of Object.entries(options)) {
     const check = Object.hasOwn(table, key) ? table[key] : undefined
-    if (!check) {
-      const like = closest(key, Object.keys(table))
-      throw invalidInput(op, `${what} '${key}' does not exist${like ? `: did you mean '${like}'?` : ''}`)
-    }
+    if (!check) throw invalidInput(op, `${lead} '${path}${key}' does not exist${hintFor(key, table)}`)
     const problem = value !== undefined && check(value)
-    if (problem) throw invalidInput(op, `${what} '${key}' ${problem}`)
+    if (problem) throw invalidInput(op, `${lead} '${path}${key}' ${problem}`)
   }
+}
+
+/** A longer list of names is not read. */
+const longestList = 200
+
+/** The rest of a sentence about a name that is not in the table: which one is meant, and which there are. */
+export function hintFor(key: string, table: object): string {
+  const names = Object.keys(table)
+  // Half a name is too far from the whole to be guessed by its letters: `delta` for `deltaChars`.
+  const like = closest(key, names) ?? names.find((name) => key.length > 2 && name.startsWith(key))
+  const list = names.join(', ')
+  const all = list && list.length <= longestList ? `there are ${list}` : ''
+  if (!like) return all && `: ${all}`
+  return `: did you mean '${like}'?${all && ` (${all})`}`
 }
 
 export const anything = (): Problem => undefined

@@ -27,7 +27,11 @@ test.each([
   [{ headers: { a: 1 } }, "'headers' must be a plain object of strings"],
   [{ headers: new Headers({ a: '1' }) }, "'headers' must be a plain object of strings"],
   [{ headers: { 'a b': '1' } }, 'which is no name of a header'],
-  [{ top_k: 1 }, "has no 'top_k': what only one provider knows goes into 'extra'"],
+  [{ temprature: 1 }, "has no 'temprature': did you mean 'temperature'?"],
+  [{ top_k: 1 }, "; what only one provider knows goes into 'extra'"],
+  [{ extra: 1 }, "'extra' must be an object, not a number"],
+  [{ extra: { stream: false } }, "since Millrace always streams: remove 'stream' from 'extra'"],
+  [{ extra: { stream: undefined } }, "remove 'stream' from 'extra'"],
 ])('%j cannot be settings', (settings, problem) => {
   expect(settingsProblem(settings)).toContain(problem)
 })
@@ -36,6 +40,7 @@ test('sound settings have no problem', () => {
   expect(
     settingsProblem({ temperature: 0, stop: ['x'], headers: { 'x-a': '1' }, seed: undefined }),
   ).toBeFalsy()
+  expect(settingsProblem({ extra: { stream: true, top_k: 1 } })).toBeFalsy()
 })
 
 test('a capability is known by its name and is there or not', () => {

@@ -1,7 +1,6 @@
-import { closest } from './closest.ts'
 import { isObject, nameOf } from './json.ts'
 import type { ModelCapabilities, ModelSettings } from './model.ts'
-import { anObject, type OptionTable, oneOf, type Problem, yesOrNo } from './option-table.ts'
+import { anObject, hintFor, type OptionTable, oneOf, type Problem, yesOrNo } from './option-table.ts'
 
 const aNumber = (value: unknown): Problem =>
   !Number.isFinite(value) && `must be a number, not ${nameOf(value)}`
@@ -17,8 +16,18 @@ export const settingsTable: OptionTable<ModelSettings> = {
   stop: texts,
   reasoning: oneOf('none', 'minimal', 'low', 'medium', 'high'),
   parallelToolCalls: yesOrNo,
-  extra: anObject,
+  extra: extraProblem,
   headers: headersProblem,
+}
+
+function extraProblem(value: unknown): Problem {
+  if (!isObject(value)) return anObject(value)
+  // It is laid over the request. Left undefined, it would take the field out of it.
+  return (
+    Object.hasOwn(value, 'stream') &&
+    value.stream !== true &&
+    "must not turn off streaming, since Millrace always streams: remove 'stream' from 'extra'"
+  )
 }
 
 function headersProblem(value: unknown): Problem {
@@ -42,10 +51,7 @@ const capabilities: OptionTable<ModelCapabilities> = {
 export function capabilitiesProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
   for (const [key, has] of Object.entries(value)) {
-    if (!Object.hasOwn(capabilities, key)) {
-      const like = closest(key, Object.keys(capabilities))
-      return `has no '${key}'${like ? `: did you mean '${like}'?` : ''}`
-    }
+    if (!Object.hasOwn(capabilities, key)) return `has no '${key}'${hintFor(key, capabilities)}`
     const problem = has !== undefined && capabilities[key as keyof ModelCapabilities](has)
     if (problem) return `: '${key}' ${problem}`
   }
@@ -56,7 +62,7 @@ export function settingsProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
   for (const [key, setting] of Object.entries(value)) {
     if (!Object.hasOwn(settingsTable, key))
-      return `has no '${key}': what only one provider knows goes into 'extra'`
+      return `has no '${key}'${hintFor(key, settingsTable)}; what only one provider knows goes into 'extra'`
     const problem = setting !== undefined && settingsTable[key as keyof ModelSettings](setting)
     if (problem) return `: '${key}' ${problem}`
   }

@@ -142,7 +142,11 @@ describe('a logger', () => {
     ['a word', 'json', 'logs() takes an object of options, not a string'],
     ['another format', { format: 'xml' }, "the option 'format' must be 'logfmt' or 'json' or 'fields'"],
     ['no yes or no', { content: 1 }, "the option 'content' must be true or false, not a number"],
-    ['a slip', { contents: true }, "the option 'contents' does not exist: did you mean 'content'?"],
+    [
+      'a slip',
+      { contents: true },
+      "the option 'contents' does not exist: did you mean 'content'? (there are format, content)",
+    ],
   ])('with options that are %s is refused', (_, options, message) => {
     expect(() => logs(good, options as LogsOptions)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message }),

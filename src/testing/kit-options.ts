@@ -1,5 +1,5 @@
 import type { OptionTable, Problem } from '../protocol/index.ts'
-import { checkOptions, closest, invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
+import { checkOptions, invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 
 /** Throws `invalid_input` if these are no options, or one of them does not exist or has a value it cannot have. */
 export function checkKitOptions<Options>(options: unknown, table: OptionTable<Options>, op: string): void {
@@ -8,15 +8,7 @@ export function checkKitOptions<Options>(options: unknown, table: OptionTable<Op
       op,
       `the options of ${op}() must be an object such as { ${Object.keys(table)[0]}: … }, not ${kindOf(options)}`,
     )
-  const what = `the option of ${op}()`
-  const names = Object.keys(table)
-  for (const key of Object.keys(options).filter((key) => !Object.hasOwn(table, key))) {
-    // Half a name is too far from the whole to be guessed by its letters: `delta` for `deltaChars`.
-    const like = closest(key, names) ?? names.find((name) => name.startsWith(key))
-    const hint = like ? `did you mean '${like}'?` : `there are ${names.join(', ')}`
-    throw invalidInput(op, `${what} '${key}' does not exist: ${hint}`)
-  }
-  checkOptions(options, table, { op, what })
+  checkOptions(options, table, { op, what: `the option of ${op}()` })
 }
 
 export function clockProblem(value: unknown): Problem {

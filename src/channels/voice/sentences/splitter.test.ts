@@ -319,6 +319,18 @@ describe('options', () => {
     expect(() => sentences(options as SentenceOptions)).toThrow(message)
   })
 
+  test.each([null, undefined, 7, ['Hi.'], { text: 'Hi.' }])('a text that is %j is refused', (text) => {
+    expect(() => splitSentences(text as never)).toThrow(
+      /^splitSentences\(\) takes text, not (null|undefined|an? \w+)$/,
+    )
+    expect(() => splitSentences(text as never)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
+    expect(() => sentences().push(text as never)).toThrow(/^push\(\) takes text, not /)
+  })
+
+  test.each([null, 7])('options that are %j are refused', (options) => {
+    expect(() => splitSentences('Hi.', options as never)).toThrow(/the options must be an object, not /)
+  })
+
   test('a language that is not known is no mistake', () => {
     expect(splitSentences('Saluton. Kiel vi fartas?', { language: 'eo' })).toHaveLength(2)
   })

@@ -1,3 +1,4 @@
+import { invalidInput, kindOf } from '../../../protocol/index.ts'
 import type { Cut } from './cut.ts'
 import { joiner } from './join.ts'
 import { scan } from './scan.ts'
@@ -5,6 +6,10 @@ import type { Sentence, SentenceOptions, SentenceSplitter } from './sentence.ts'
 import { readSentenceOptions } from './sentence-options.ts'
 import { spoken } from './spoken/index.ts'
 import { tape } from './tape.ts'
+
+function checkText(op: string, call: string, text: unknown) {
+  if (typeof text !== 'string') throw invalidInput(op, `${call} takes text, not ${kindOf(text)}`)
+}
 
 /** What is read at once: so what is kept stays short, however much comes. */
 const pieceLength = 1024
@@ -37,6 +42,7 @@ export function sentences(options: SentenceOptions = {}): SentenceSplitter {
 
   return {
     push(piece) {
+      checkText('sentences', 'push()', piece)
       const found: Sentence[] = []
       for (let at = 0; at < piece.length; at += pieceLength) {
         text.push(piece.slice(at, at + pieceLength))
@@ -56,6 +62,7 @@ export function sentences(options: SentenceOptions = {}): SentenceSplitter {
 
 /** The sentences of a text as they are written, without the space around them. */
 export function splitSentences(text: string, options: SentenceOptions = {}): string[] {
+  checkText('splitSentences', 'splitSentences()', text)
   const splitter = sentences(options)
   return [...splitter.push(text), ...splitter.flush()].map(({ source }) => source.trim()).filter(Boolean)
 }
