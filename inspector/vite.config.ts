@@ -11,6 +11,8 @@ export default defineConfig({
   root: import.meta.dirname,
   // Wherever the server is mounted, the page asks for what lies beside it.
   base: './',
+  // What the library asks of Node is nothing to a page, and is left out.
+  define: { 'globalThis.process': 'undefined' },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [
     {

@@ -23,7 +23,9 @@ export interface Following {
 export async function* entries(following: Following): AsyncGenerator<Entry, undefined> {
   const { op, connect, signal, onRetry, onOpen } = following
   let retry = withDefaults(following.retry)
-  let last = await untilAborted(following.after, signal)
+  if (signal.aborted) return
+  const aborted = new Promise<number>((resolve) => signal.addEventListener('abort', () => resolve(0)))
+  let last = await Promise.race([following.after, aborted])
   let opened = false
   /** In a row, and nothing told in between: whoever cuts every connection at once is not asked at full speed. */
   let failures = 0
@@ -73,14 +75,4 @@ export async function* entries(following: Following): AsyncGenerator<Entry, unde
       await sleep(delayMs, { clock: systemClock, signal })
     }
   }
-}
-
-/** Gives 0 if it is aborted before that. */
-async function untilAborted(number: number | Promise<number>, signal: AbortSignal): Promise<number> {
-  if (typeof number === 'number') return number
-  if (signal.aborted) return 0
-  const aborted = new Promise<number>((resolve) =>
-    signal.addEventListener('abort', () => resolve(0), { once: true }),
-  )
-  return Promise.race([number, aborted])
 }

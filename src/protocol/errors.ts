@@ -3,7 +3,7 @@ import { nodeProblem } from './node-version.ts'
 
 // At import: an older Node fails much later, and in words that help nobody. It stands in this file because every entry point uses
 // it. One that is imported only for its effect would be left out of bundles, since package.json says that none has any.
-const problem = nodeProblem(globalThis.process?.versions)
+const problem = globalThis.process && nodeProblem(globalThis.process.versions)
 if (problem) throw new Error(problem)
 
 /**

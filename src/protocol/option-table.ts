@@ -36,9 +36,8 @@ export function hintFor(key: string, table: object): string {
   // Half a name is too far from the whole to be guessed by its letters: `delta` for `deltaChars`.
   const like = closest(key, names) ?? names.find((name) => key.length > 2 && name.startsWith(key))
   const list = names.join(', ')
-  const all = list && list.length <= longestList ? `there are ${list}` : ''
-  if (!like) return all && `: ${all}`
-  return `: did you mean '${like}'?${all && ` (${all})`}`
+  const all = list.length > longestList ? '' : `there are ${list}`
+  return like ? `: did you mean '${like}'?${all && ` (${all})`}` : all && `: ${all}`
 }
 
 export const anything = (): Problem => undefined

@@ -112,7 +112,7 @@ describe('misuse', () => {
       { describe: { tellr: 'Tells' } },
       "describe speaks of 'tellr', which is no agent here: did you mean 'teller'?",
     ],
-    [{ describe: { teller: '' } }, /describe\. 'teller' must be text/],
+    [{ describe: { teller: '' } }, /'describe\.teller' must be text/],
     [{ maxSessions: 0 }, /maxSessions/],
     [{ page: true }, /page/],
   ])('%j is refused', async (options, message) => {
