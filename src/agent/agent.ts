@@ -11,7 +11,7 @@ import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import type { LoopStart } from './loop-start.ts'
 import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from './options.ts'
-import { checkAgentOptions, mergeRunOptions } from './options.ts'
+import { checkAgentOptions, checkChoice, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult } from './run.ts'
@@ -56,7 +56,7 @@ type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
   ? All
   : unknown
 
-/** Defines an agent. Nothing is checked or started before it is used. */
+/** Defines an agent. Throws `invalid_input` if the options cannot be used; nothing is started before it is asked something. */
 export function agent<
   const Tools extends readonly (Tool | Toolbox)[] = readonly [],
   const Output extends Schema | undefined = undefined,
@@ -65,13 +65,8 @@ export function agent<
   options: Omit<AgentOptions<Context, Output>, 'tools'> & { readonly tools?: Tools | undefined },
 ): Agent<Context, OutputOf<Output>, DraftOf<Output>> {
   type ThisRun = Run<OutputOf<Output>, DraftOf<Output>>
-  const name = options?.name ?? 'agent'
-  let checked: ReturnType<typeof checkAgentOptions<Context>> | undefined
-
-  function settings(op: string) {
-    checked ??= checkAgentOptions(options as AgentOptions<Context>, op)
-    return checked
-  }
+  const settings = checkAgentOptions(options as AgentOptions<Context>, 'agent')
+  const { agent: name } = settings
 
   function begin(
     op: string,
@@ -81,7 +76,7 @@ export function agent<
       readonly telemetry?: Telemetry | undefined
     } = { planOnly: false },
   ) {
-    const own = mergeRunOptions(settings(op), run, op)
+    const own = mergeRunOptions(settings, run, op)
     const merged = { ...own, ...more, telemetry: more.telemetry ?? own.telemetry }
     const runId = `run_${crypto.randomUUID()}`
     const loop = startLoop(runId, startFrom(merged), merged)
@@ -90,7 +85,11 @@ export function agent<
   }
 
   function fromInput(op: string, input: AgentInput) {
-    return ({ models }: LoopOptions<Context>) => readInput(input, { op, model: models[0] as Model })
+    return ({ models, tools, toolChoice }: LoopOptions<Context>) => {
+      // Again for each run: a toolbox may have other tools by now than it had when the agent was made.
+      checkChoice(toolChoice, tools(), op)
+      return readInput(input, { op, model: models[0] as Model })
+    }
   }
 
   function fromLog(op: string, events: readonly RunEvent[], decisions: readonly unknown[]) {
@@ -163,13 +162,9 @@ export function agent<
       )
     },
     [threadDoor]: {
-      check: (op) => void settings(op),
-      readMessage(input, op) {
-        const { models } = settings(op)
-        return readUserMessage(input, { op, model: models[0] as Model })
-      },
+      readMessage: (input, op) => readUserMessage(input, { op, model: settings.models[0] as Model }),
       async readDecision(decision, state, op) {
-        const tools = settings(op).tools()
+        const tools = settings.tools()
         const [event] = readDecisions([decision], state, tools, op) as [ApprovalEvent]
         await checkChangedInput(event, state, tools, op)
         return event

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { anthropic } from '../models/anthropic.ts'
+import { fromGenerate } from '../models/index.ts'
 import { openai, openaiChat } from '../models/openai.ts'
 import type { InputMessage } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
+import type { Tool } from '../tools/index.ts'
 import { tool } from '../tools/index.ts'
 import { collect, echo } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
@@ -222,14 +224,25 @@ describe('options', () => {
     ['two tools of one name', { tools: [echo, echo] }, /two tools named 'echo'/],
     ['a tool that is none', { tools: [{ name: 'x' }] }, /what tool\(\{ … \}\) has made/],
     ['a misspelt option', { maxRound: 3 }, /'maxRound' does not exist: did you mean 'maxRounds'\?/],
-    ['a negative limit', { maxRounds: -1 }, /'maxRounds' must be a whole number of at least 0, not -1/],
+    [
+      'no option at all',
+      {},
+      /needs a model, such as agent\(\{ model: openai\('gpt-5\.5'\) \}\) with openai of/,
+    ],
+    [
+      'a negative limit',
+      { maxRounds: -1 },
+      /'maxRounds' must be a whole number of at least 0, or Infinity, not -1/,
+    ],
     ['half a round', { maxRounds: 1.5 }, /'maxRounds'/],
     [
       'a time that is none',
       { idleMs: 'soon' },
       /'idleMs' must be a positive number of milliseconds, or Infinity, not "soon"/,
     ],
-    ['no model', { model: undefined }, /'model' must be a Model/],
+    ['no model', { model: undefined }, /^agent\(\) needs a model/],
+    ['a model that is none', { model: 'gpt-5.5' }, /'model' must be a Model .*, not a string/],
+    ['a list with something else in it', { model: [1] }, /a model of the list must be a Model/],
     ['no models', { model: [] }, /'model' is an empty list/],
     ['a hook that is none', { beforeCall: 'x' }, /'beforeCall' must be a function/],
     ['a misspelt retry option', { retry: { attemps: 2 } }, /did you mean 'attempts'\?/],
@@ -243,11 +256,33 @@ describe('options', () => {
       { tools: [echo], model: scriptedModel([], { capabilities: { tools: false } }) },
       /takes no tools/,
     ],
-  ])('%s is refused by stream() itself', (_, options, message) => {
-    expect(refusal('hi', options)).toMatchObject({
-      code: 'invalid_input',
-      message: expect.stringMatching(message),
-    })
+    ['a choice of any tool, and none is there', { toolChoice: 'required' }, /the agent has no tools/],
+  ])('%s is refused by agent() itself', (what, options, message) => {
+    const model = scriptedModel([])
+    const make = () => agent((what === 'no option at all' ? {} : { model, ...options }) as never)
+    expect(make).toThrow(message)
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid_input', op: 'agent' }))
+  })
+
+  test.each([undefined, null, 'gpt-5.5'])('agent(%j) is refused', (options) => {
+    expect(() => agent(options as never)).toThrow(/^agent\(\) takes one object of options, not /)
+  })
+
+  test('a model that cannot stream is refused by agent() itself where streaming is required', () => {
+    const model = fromGenerate(() => 'all at once', { id: 'slow' })
+    expect(() => agent({ model, requireStreaming: true })).toThrow(
+      expect.objectContaining({ code: 'streaming_not_supported', op: 'agent' }),
+    )
+  })
+
+  test('a choice of a tool that a toolbox may yet get is checked when a run begins', async () => {
+    const tools: Tool[] = []
+    const model = scriptedModel([[{ call: 'echo', input: { value: 'x' } }], 'Done.'])
+    const one = agent({ model, tools: [{ tools }], toolChoice: { name: 'echo' } })
+    const refused = expect.objectContaining({ code: 'invalid_input', op: 'agent.stream' })
+    expect(() => one.stream('go')).toThrow(refused)
+    tools.push(echo)
+    expect(await one.stream('go').result).toMatchObject({ outcome: 'completed', text: 'Done.' })
   })
 
   test.each<[string, object, RegExp]>([

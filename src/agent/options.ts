@@ -18,6 +18,7 @@ import {
   isObject,
   kindOf,
   mergeSettings,
+  nameOf,
   oneOf,
   settingsProblem,
   someText,
@@ -38,7 +39,7 @@ import type {
   Toolbox,
   ToolContext,
 } from '../tools/index.ts'
-import { compileSchema, toolsIn } from '../tools/index.ts'
+import { compileSchema, isToolbox, toolsIn } from '../tools/index.ts'
 import { onlookers, telemetryProblem } from './onlookers.ts'
 import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
@@ -55,7 +56,7 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
   readonly tools?: readonly (Tool<Context> | Toolbox<Context>)[] | undefined
-  /** How many rounds may run tools; there is one more generation than that. */
+  /** How many rounds may run tools; there is one more generation than that. `Infinity` for no limit. */
   readonly maxRounds?: number | undefined
   /** The final answer is JSON of this schema, and `result.output` its value. */
   readonly output?: Output | undefined
@@ -172,7 +173,10 @@ const agentTable: OptionTable<AgentOptions> = {
   requireStreaming: yesOrNo,
   system: (value) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`,
   tools: toolsProblem,
-  maxRounds: wholeNumber(0),
+  maxRounds: (value) =>
+    value !== Number.POSITIVE_INFINITY &&
+    wholeNumber(0)(value) &&
+    `must be a whole number of at least 0, or Infinity, not ${nameOf(value)}`,
   output: anything,
   maxCorrections: wholeNumber(0),
   settings: settingsProblem,
@@ -232,7 +236,12 @@ export function checkAgentOptions<Context>(
 ): Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'> {
   if (!isObject(options as unknown))
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
-  checkOptions({ ...options, model: options.model ?? null }, agentTable, { op, what: 'the agent option' })
+  checkOptions(options, agentTable, { op, what: 'the agent option' })
+  if (options.model === undefined)
+    throw invalidInput(
+      op,
+      "agent() needs a model, such as agent({ model: openai('gpt-5.5') }) with openai of 'millrace/openai'",
+    )
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
   const { requireStreaming = false } = options
   const models = modelList(Array.isArray(options.model) ? options.model : [options.model], {
@@ -245,7 +254,8 @@ export function checkAgentOptions<Context>(
   if (given.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
   const { toolChoice, repeatLimits, shorten = summarize() } = options
-  checkChoice(toolChoice, tools(), op)
+  // What a toolbox holds may change, and may not be known yet: then it is checked when a run begins.
+  if (!given.some(isToolbox)) checkChoice(toolChoice, tools(), op)
   return {
     agent: options.name ?? 'agent',
     models,
@@ -300,7 +310,7 @@ export function mergeRunOptions<Context>(
 }
 
 /** A choice of what is not there would only come back as the provider's 400. */
-function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], op: string) {
+export function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], op: string) {
   if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.name))
     throw invalidInput(op, `toolChoice names '${choice.name}', but the agent has no such tool`)
   if (choice === 'required' && tools.length === 0)

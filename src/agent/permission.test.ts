@@ -129,8 +129,8 @@ describe('the rules of an agent', () => {
   })
 
   test('must be what permission() makes', () => {
-    const made = agent({ model: scriptedModel([]), permission: { allow: [] } as never })
-    expect(() => made.stream('go')).toThrow(/permission.*must be what permission\(/)
+    const make = () => agent({ model: scriptedModel([]), permission: { allow: [] } as never })
+    expect(make).toThrow(/permission.*must be what permission\(/)
   })
 })
 

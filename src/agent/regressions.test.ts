@@ -864,6 +864,8 @@ describe('prepareRound', () => {
       /'tools' has a promise in it: await it/,
     ],
     ['a round', { round: 7 }, /the field 'round' does not exist/],
+    ['a setting that does not exist', { settings: { topK: 1 } }, /'settings' has no 'topK'/],
+    ['settings without streaming', { settings: { extra: { stream: false } } }, /Millrace always streams/],
   ])('%s fails the run and says why', async (_, change, message) => {
     const model = scriptedModel(['Done.'])
     const run = agent({ model, prepareRound: () => change as never }).stream('go')

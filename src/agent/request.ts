@@ -8,7 +8,6 @@ import type {
   ToolChoice,
 } from '../protocol/index.ts'
 import {
-  anObject,
   asHeard,
   askForJson,
   checkMessages,
@@ -19,6 +18,7 @@ import {
   kindOf,
   MillraceError,
   messageOf,
+  settingsProblem,
   someText,
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
@@ -71,7 +71,7 @@ const changeTable: OptionTable<RoundChange> = {
   model: modelProblem,
   system: someText,
   tools: toolsProblem,
-  settings: anObject,
+  settings: settingsProblem,
   toolChoice: toolChoiceProblem,
 }
 

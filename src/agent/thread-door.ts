@@ -17,8 +17,6 @@ export const threadDoor = Symbol.for('millrace.threadDoor')
 
 /** What a thread needs of an agent: the same loop, going on from a log that somebody else keeps. */
 export interface ThreadDoor {
-  /** Throws `invalid_input` if the agent's options cannot be used. */
-  check(op: string): void
   /** Throws `invalid_input` on what this agent cannot be told. */
   readMessage(input: string | InputUserMessage, op: string): UserMessage
   /** Throws `invalid_input` on what fits no open call, or not its tool's schema. */

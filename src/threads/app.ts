@@ -238,7 +238,6 @@ function readAgents(given: AppOptions['agents'], op: string) {
   const named = isOne ? { [(given as Agent).name]: given } : (given as Record<string, Agent>)
   const agents = new Map(Object.entries(named).map(([name, agent]) => [name, threadDoorOf(agent, name)]))
   if (agents.size === 0) throw invalidInput(op, 'agents is empty: an app needs at least one')
-  for (const door of agents.values()) door.check(op)
   return agents
 }
 

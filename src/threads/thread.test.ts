@@ -209,7 +209,6 @@ describe('misuse', () => {
     [{ agents: { x: 1 } }, "the agent 'x' must be made by agent"],
     [{ agents: saying('x'), stroe: 1 }, "did you mean 'store'?"],
     [{ agents: saying('x'), leaseMs: 'long' }, 'leaseMs'],
-    [{ agents: agent({ model: 1 as never }) }, 'model'],
   ])('%o is refused', (options, message) => {
     expect(() => millrace(options as never)).toThrow(message)
   })
