@@ -241,7 +241,7 @@ describe('options', () => {
       /'idleMs' must be a positive number of milliseconds, or Infinity, not "soon"/,
     ],
     ['no model', { model: undefined }, /^agent\(\) needs a model/],
-    ['a model that is none', { model: 'gpt-5.5' }, /'model' must be a Model .*, not a string/],
+    ['the name of a model', { model: 'gpt-5.5' }, /'model' must be a Model .*, not a string/],
     ['a list with something else in it', { model: [1] }, /a model of the list must be a Model/],
     ['no models', { model: [] }, /'model' is an empty list/],
     ['a hook that is none', { beforeCall: 'x' }, /'beforeCall' must be a function/],

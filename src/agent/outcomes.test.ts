@@ -17,7 +17,7 @@ interface Case {
   readonly round: ScriptRound
   readonly options?: Partial<AgentOptions>
   readonly run?: () => RunOptions
-  /** Of the error in the result; absent where there is none. */
+  /** The code of the result's error, if it has one. */
   readonly code?: ErrorCode
   readonly asked?: number
 }

@@ -365,7 +365,7 @@ test('text() repeats no word without a notice, and its readers agree on what sta
 interface TextReadings {
   readonly live: string
   readonly held: string
-  /** As a page has it that is told of retractions. */
+  /** The text of a page that handles onRetract. */
   readonly page: string
 }
 

@@ -144,9 +144,9 @@ describe('text({ onRetract })', () => {
 
 test.each<[string, unknown, RegExp]>([
   ['an unknown option', { held: true }, /text\(\): the option 'held' does not exist: did you mean 'hold'\?/],
-  ['hold that is no boolean', { hold: 'yes' }, /'hold' must be true or false, not a string/],
-  ['onRetract that is no function', { onRetract: true }, /'onRetract' must be a function, not a boolean/],
-  ['options that are no object', 7, /text\(\) takes an object of options, not a number/],
+  ['a hold of another type', { hold: 'yes' }, /'hold' must be true or false, not a string/],
+  ['an onRetract of another type', { onRetract: true }, /'onRetract' must be a function, not a boolean/],
+  ['another type', 7, /text\(\) takes an object of options, not a number/],
   ['null', null, /text\(\) takes an object of options, not null/],
   ['hold and onRetract', { hold: true, onRetract() {} }, /either hold or onRetract: with hold nothing/],
 ])('%s is refused by text() itself', (_, options, message) => {

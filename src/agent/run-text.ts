@@ -12,7 +12,7 @@ export interface TextOptions {
   readonly onRetract?: ((kept: string) => void) | undefined
 }
 
-/** What `text()` yields between retracted words and those that replace them. */
+/** What `text()` yields between retracted words and their replacement. */
 export const retractNotice = '\n[stream interrupted, answer restarts]\n'
 
 const table: OptionTable<TextOptions> = { hold: yesOrNo, onRetract: aFunction }

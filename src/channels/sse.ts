@@ -9,7 +9,7 @@ export interface EventFeed {
   readonly entries: AsyncIterableIterator<Entry>
   /** Aborted when the feed is to end before its entries do. */
   readonly signal: AbortSignal
-  /** The number after which `after=now` begins. The client is told, and comes back with it if nothing happens before it is cut off. */
+  /** The number that `after=now` stands for. It is sent first, so that a client that loses the connection can come back with it. */
   readonly now?: number | undefined
   /** Where it ends by itself the client is told so, and does not come back. */
   readonly ends: boolean

@@ -95,7 +95,7 @@ describe('a socket', () => {
     wordsOf(client.entries(), 1)
   })
 
-  test("begins after the head that it tells where after is 'now'", async () => {
+  test("with after 'now' it begins after the head that ready names", async () => {
     const { url, thread } = await attached(teller(), { after: 'now' })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
@@ -122,7 +122,7 @@ describe('a socket', () => {
     expect(wordsOf(client.entries(), Number(head))).toBe(story)
   })
 
-  test("what a client sends before it is told the head comes after 'now'", async () => {
+  test("what a client sends before ready comes after 'now'", async () => {
     const known = Promise.withResolvers<void>()
     const { url } = await attached(teller(), { stream: false }, (thread) => ({
       ...thread,

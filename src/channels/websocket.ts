@@ -143,7 +143,7 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   }
 
   async function obey(frame: ClientFrame): Promise<void> {
-    // What the client wants done comes after the head that it is told, so that `now` does not miss it.
+    // A command runs after `ready` has named the head, so that its entries come after `now`.
     await ready
     if (frame.type === 'ping') return reply({ type: 'pong' })
     if (frame.type === 'pong') return
@@ -190,7 +190,7 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     const { head } = await thread.info()
     const from = after === 'now' ? head : after
     if (from > head) throw invalidInput('socket.frame', `after is ${from}, but the log ends at ${head}`)
-    // Where it begins, so that a client which loses the connection before the next entry can come back there.
+    // A client that loses the connection before the next entry comes back with this number.
     if (after === 'now') reply({ type: 'ready', head })
     if (isOpen()) follow(from)
   }

@@ -71,7 +71,7 @@ export function plainView({ say, tell, onePlace, hold = false }: PlainViewOption
     held = ''
     cleanDelta = deltaCleaner()
     endLine()
-    // The words come again. Where no note stands between them, this does.
+    // The words come again: separate them, unless a note already does.
     if (roundShown && !(tell && onePlace)) write(retractNotice.trimStart())
     roundShown = false
   }

@@ -96,12 +96,12 @@ function viewFor(output: Output, { quiet }: { quiet: boolean }): AnswerView {
   return plainView({ say: output.say, tell, onePlace, hold: isFile(stdout.fd) })
 }
 
-/** A pipe has a reader who may want the words as they come; a file has one who comes later. */
+/** A pipe may be read as the words come. A file is read later. */
 function isFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile()
   } catch {
-    // It was closed by whoever started us.
+    // The parent process closed it.
     return false
   }
 }

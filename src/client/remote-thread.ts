@@ -77,7 +77,7 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
   function head(op: string): Promise<number> {
     const page = http.ask({ op, path: `${path}/events`, query: { after: 'now' }, repeatable: true })
     const asked = page.then((page) => (page as { head: number }).head)
-    // It is told to those who ask for an entry, if there are any.
+    // next() reports it.
     asked.catch(() => {})
     return asked
   }
@@ -97,8 +97,7 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkFor('follow', options)
       const { after: asked = 0, until } = options
       const connect = transport(op, path, { until })
-      // Asked for at once, once, and not when the first entry is: what happens in between belongs to it, and so does what happens while
-      // a connection is lost.
+      // Asked once, and at once instead of at the first next(): nothing that happens in between, or while a connection is lost, is skipped.
       const after = asked === 'now' ? head(op) : asked
       return endable(options.signal, (signal) =>
         entries({ op, connect, after, signal, retry, onRetry, onOpen }),

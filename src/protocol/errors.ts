@@ -1,8 +1,8 @@
 import { isObject } from './json.ts'
 import { nodeProblem } from './node-version.ts'
 
-// At import: an older Node fails much later, and in words that help nobody. It stands in this file because every entry point uses
-// it. One that is imported only for its effect would be left out of bundles, since package.json says that none has any.
+// At import: an older Node fails much later, with an error that does not say why. The check is in this file because every entry point
+// uses it. Bundlers would drop a file that is imported only for this, since package.json declares that no file has side effects.
 const problem = globalThis.process && nodeProblem(globalThis.process.versions)
 if (problem) throw new Error(problem)
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { nodeProblem } from './node-version.ts'
 
 test.each(['20.20.2', '22.12.0', '18.0.0', '22.0.0'])(
-  'Node %s is too old, and is told what is needed',
+  'Node %s is too old, and the sentence says what is needed',
   (node) => {
     expect(nodeProblem({ node, v8: '11.3' })).toBe(`millrace needs Node 22.13 or newer, and this is ${node}`)
   },
@@ -15,7 +15,7 @@ test.each(['22.13.0', '22.20.1', '23.0.0', '24.21.0', '100.0.0', '24.0.0-nightly
   },
 )
 
-test('what is no Node is left alone: a browser, a polyfill, Bun, Deno', () => {
+test('browsers, polyfills, Bun and Deno are left alone', () => {
   expect(nodeProblem(undefined)).toBeUndefined()
   expect(nodeProblem({})).toBeUndefined()
   expect(nodeProblem({ node: '20.11.1', deno: '2.0.0' })).toBeUndefined()

@@ -1,7 +1,7 @@
-/** What is wrong with the Node that runs this, as a sentence; undefined if nothing is, and where it is something else than Node. */
+/** Says that the running Node is too old. Undefined if it is not, and for every other runtime. */
 export function nodeProblem(versions: Readonly<Record<string, string | undefined>> = {}): string | undefined {
   const { node, bun, deno } = versions
-  // Those two name a Node that they are like, and may well be ahead of it.
+  // Bun and Deno report a Node version for compatibility, whatever they support.
   if (!node || bun || deno) return undefined
   const [major = 0, minor = 0] = node.split('.').map(Number)
   // As in `engines` of package.json.

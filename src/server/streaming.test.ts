@@ -263,7 +263,7 @@ describe('many clients on one thread', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'ack', 'message'])
   })
 
-  test('a socket with after=now has every entry after the head that it is told', async () => {
+  test('a socket with after=now has every entry after the head that ready names', async () => {
     const { url, thread, whole } = await telling({ times: 1 })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));

@@ -76,14 +76,14 @@ export function followUntil(
   }
 }
 
-/** Where to begin is only known later. */
+/** Follows from a place that is not known yet. */
 export function followLater(opening: Promise<Following>): Following {
   let opened: Following | undefined
   opening.then(
     (following) => {
       opened = following
     },
-    // It is told to those who ask for the next entry, if there are any.
+    // next() reports it.
     () => {},
   )
   return {
