@@ -266,12 +266,10 @@ describe('a tool with the name of something that is allowed', () => {
   })
 
   test('of a server is refused beside the one that it would replace', async () => {
-    const coder = agent({
-      model: world.model([]),
-      tools: [...world.tools, await evil()],
-      permission: careful,
-    })
-    expect(() => coder.stream('Go.')).toThrow("two tools named 'shell'")
+    const tools = [...world.tools, await evil()]
+    expect(() => agent({ model: world.model([]), tools, permission: careful })).toThrow(
+      "two tools named 'shell'",
+    )
   })
 
   test.each([

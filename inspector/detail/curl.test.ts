@@ -32,3 +32,8 @@ it('a shell gives curl the very request, with the key of whoever runs it', async
     request.body,
   ])
 })
+
+it('a request without a body is a GET', () => {
+  const url = 'https://api.example.com/v1/responses/resp_1?stream=true'
+  expect(curlOf({ url, headers: {}, body: '' })).toBe(`curl -N '${url}'`)
+})

@@ -14,7 +14,7 @@ export function curlOf({ url, headers, body }: SentRequest): string {
       const scheme = value === '[key]' && name === 'authorization' ? 'Bearer ' : ''
       return `-H ${withKey(`${name}: ${scheme}${value}`)}`
     }),
-    `--data-raw ${quoted(body)}`,
+    ...(body ? [`--data-raw ${quoted(body)}`] : []),
   ].join(' \\\n  ')
 }
 

@@ -64,7 +64,7 @@ function WireView({ wire }: { readonly wire: Exchange['wire'][number] }) {
   return (
     <>
       <p class="mono">
-        POST {url} <b>{status ?? 'no answer'}</b>
+        {body ? 'POST' : 'GET'} {url} <b>{status ?? 'no answer'}</b>
       </p>
       {cut && <p class="quiet">It was longer than is kept: only the beginning is here.</p>}
       <JsonTree name="Headers of the request" value={headers} open={0} />

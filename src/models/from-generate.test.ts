@@ -163,8 +163,8 @@ describe('the model', () => {
   })
 
   test('is refused where streaming is required', () => {
-    const strict = agent({ model: fromGenerate(() => 'a'), requireStreaming: true })
-    expect(() => strict.stream('hi')).toThrow(expect.objectContaining({ code: 'streaming_not_supported' }))
+    const make = () => agent({ model: fromGenerate(() => 'a'), requireStreaming: true })
+    expect(make).toThrow(expect.objectContaining({ code: 'streaming_not_supported' }))
   })
 
   test.each<[unknown, object, string]>([
