@@ -9,7 +9,7 @@ export function resultItem(message: ToolMessage, callId: string, call: JsonObjec
   return { ...outputItem(message, callId, call), ...(isJsonObject(call?.caller) && { caller: call.caller }) }
 }
 
-/** In the form that belongs to the kind of its call, which is the item it came as; a plain call if there is none. */
+/** The output item for this type of call. Without `call` it is a function call. */
 function outputItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
   const { isError = false } = message
   const words = resultText(message.content, '[an image]')
