@@ -62,6 +62,8 @@ export function chatReader(
 
   /** Two answers may be in one stream, when an intermediary sent the request again. */
   function checkId(own: unknown, delta: Fields, reason: unknown) {
+    // Nearly every chunk: this is on the path of each delta.
+    if (hasOneId && own === contentId && own === id) return
     if (typeof own !== 'string' || own === '') return
     if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart(own)
     hasOneId ||= ids.has(own)
@@ -100,7 +102,7 @@ export function chatReader(
         ? choice.message
         : undefined
     const { finish_reason: reason } = choice
-    checkId(chunkId, delta ?? {}, reason)
+    checkId(chunkId, delta ?? none, reason)
     if (isMixed && hasOneId) throw streamError(`${provider} sent two answers in one stream`)
     if (delta) readDelta(delta)
     // Some write `"null"` for none.
@@ -248,6 +250,8 @@ export function chatReader(
     },
   }
 }
+
+const none: Fields = {}
 
 function hasContent(delta: Fields): boolean {
   for (const [key, value] of Object.entries(delta))
