@@ -129,26 +129,32 @@ function callsOfItems(frames: readonly Fields[]): Set<string> {
   return found
 }
 
-/** Joined by chunk id and index, as they are when something closes them. */
+/** Joined by chunk id and index, from the first chunk of that id or since the id last changed, as they are when something closes them. */
 function callsOfChunks(frames: readonly Fields[]): Set<string> {
   const found = new Set<string>()
-  const calls = new Map<string, { name: string; raw: string }>()
+  const all = new Map<string, { name: string; raw: string }>()
+  const latest = new Map<string, { name: string; raw: string }>()
+  let current: unknown
   const end = () => {
-    for (const { name, raw } of calls.values()) found.add(callKey(name, raw))
+    for (const { name, raw } of [...all.values(), ...latest.values()]) found.add(callKey(name, raw))
   }
   for (const { id, choices } of frames)
     for (const choice of list(choices)) {
+      if (id !== current) latest.clear()
+      current = id
       for (const { index, function: body } of list(fields(choice.delta).tool_calls)) {
         const key = `${id} ${index ?? 0}`
         // The next call closes those before it.
-        if (!calls.has(key)) end()
-        const call = calls.get(key) ?? { name: '', raw: '' }
-        const { name, arguments: raw } = fields(body)
-        calls.set(key, {
-          // Some repeat the name with every fragment.
-          name: call.name.endsWith(words(name)) ? call.name : call.name + words(name),
-          raw: call.raw + (typeof raw === 'string' ? raw : raw ? JSON.stringify(raw) : ''),
-        })
+        if (!latest.has(key)) end()
+        for (const calls of [all, latest]) {
+          const call = calls.get(key) ?? { name: '', raw: '' }
+          const { name, arguments: raw } = fields(body)
+          calls.set(key, {
+            // Some repeat the name with every fragment.
+            name: call.name.endsWith(words(name)) ? call.name : call.name + words(name),
+            raw: call.raw + (typeof raw === 'string' ? raw : raw ? JSON.stringify(raw) : ''),
+          })
+        }
       }
       if (choice.finish_reason) end()
     }

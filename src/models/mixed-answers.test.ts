@@ -135,8 +135,9 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
           if (frames.length === 0) return
         }
         const plain = plainCalls(wire, frames)
-        const trusted = wire === 'openai-chat' ? frames.slice(firstRepeatedId(frames)) : frames
-        const before = callsIn(read(wire, frames.slice(0, frames.length - trusted.length), { ends: false }))
+        const from = wire === 'openai-chat' ? firstRepeatedId(frames) : 0
+        if (from === undefined) return
+        const before = callsIn(read(wire, frames.slice(0, from), { ends: false }))
         for (const call of callsIn(read(wire, frames)).slice(before.length)) expect(plain).toContain(call)
       }),
       { numRuns: 3000 },
@@ -145,7 +146,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
 })
 
 /** From here on it is known that chunks have the id of their answer; before, each may have one of its own. */
-function firstRepeatedId(frames: readonly JsonObject[]): number {
+function firstRepeatedId(frames: readonly JsonObject[]): number | undefined {
   const seen = new Set<unknown>()
   const at = frames.findIndex(({ id, choices }) => {
     if (!id || !Array.isArray(choices) || choices.length === 0) return false
@@ -153,5 +154,5 @@ function firstRepeatedId(frames: readonly JsonObject[]): number {
     seen.add(id)
     return false
   })
-  return at < 0 ? frames.length : at
+  return at < 0 ? undefined : at
 }
