@@ -258,6 +258,26 @@ describe('a generation that its provider keeps', () => {
     ])
   })
 
+  test('that begins again after it was resumed is retracted', async () => {
+    const again: ModelEvent = { type: 'restart', reason: 'begun again' }
+    const kept = keptModel([[here, ...text('One.'), here, again, ...text('Three.'), stop]], [{ after: 6 }])
+    const run = agent({ model: kept.model, ...options }).stream('Say.')
+    const events = await collect(run)
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Three.' })
+    expect(of(events, 'round-retract')).toMatchObject([{ reason: 'begun again' }])
+  })
+
+  test('that ended with nothing is not resumed, but generated again', async () => {
+    const kept = keptModel([
+      [here, stop],
+      [here, ...text('Hi.'), stop],
+    ])
+    const run = agent({ model: kept.model, ...options }).stream('Say.')
+    await collect(run)
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Hi.' })
+    expect({ generations: kept.generations, resumed: kept.resumed }).toEqual({ generations: 2, resumed: 0 })
+  })
+
   test('is cancelled with its run', async () => {
     const model = keptModel([[here, ...text('Hi')]])
     const hanging: Model = {

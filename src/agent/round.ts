@@ -47,8 +47,8 @@ interface OpenCall {
 }
 
 export function tellRound(options: RoundOptions): Round {
-  const { state, emit, runtime, tools, refusal, overTheLimit, restart, past = [] } = options
-  let catching = past.length > 0 ? catchUp(past) : undefined
+  const { state, emit, runtime, tools, refusal, overTheLimit, restart, past } = options
+  let catching = past && catchUp(past)
   /** By the id the wire uses, which may come again for a later call, or be empty. */
   const open = new Map<string, OpenCall>()
   const closedCalls = new Map<string, ToolCallEvent>()
@@ -142,7 +142,7 @@ export function tellRound(options: RoundOptions): Round {
         open.clear()
         closedCalls.clear()
         catching = undefined
-        if (shown) restart(said.reason)
+        if (shown || past) restart(said.reason)
         shown = false
         return
       }

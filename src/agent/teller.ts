@@ -232,7 +232,9 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
         delayMs = 0
       }
       if (delayMs === undefined) return error
-      const goesOn = !isLost && sending.chosen.model === model && canResume(model)
+      // A generation that ended with nothing is over, and has nothing to resume.
+      const isOver = isLost || error.code === 'empty_answer'
+      const goesOn = !isOver && sending.chosen.model === model && canResume(model)
       if (!goesOn && hasStarted(state)) {
         // The round stands as far as it closed: generating it again would run its calls twice.
         interrupt(error)
