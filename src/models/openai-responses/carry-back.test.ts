@@ -293,11 +293,13 @@ describe('an answer that begins again', () => {
     ])
   })
 
-  test('a call is found in the final response by its id, however its arguments are written', () => {
+  test('a call is found in the final response by its id or its arguments, however they are written', () => {
     const frames = [
       finished(0, call('a', 'look', '{"a":1}')),
       completed({ output: [call('a', 'look', '{ "a": 1 }')] }),
     ]
     expect(hear(frames)).toMatchObject({ error: undefined, over: true })
+    const rotated = [frames[0], completed({ output: [call('other', 'look', '{ "a": 1 }')] })]
+    expect(hear(rotated)).toMatchObject({ error: undefined, over: true })
   })
 })

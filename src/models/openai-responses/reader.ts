@@ -1,5 +1,5 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent } from '../../protocol/index.ts'
-import { isObject, MillraceError, toolCall } from '../../protocol/index.ts'
+import { isObject, MillraceError, parseArguments, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
@@ -365,7 +365,7 @@ export function responsesReader(
     if (output.length === 0) return
     const listed = output.flatMap((one) => ownCall(one) ?? [])
     for (const { callId, name, raw } of calls)
-      if (!listed.some((one) => one.callId === callId || (one.name === name && one.raw === raw)))
+      if (!listed.some((one) => one.callId === callId || (one.name === name && isSameJson(one.raw, raw))))
         throw disorder(`a call of '${name}' that is not in its response`)
   }
 
@@ -435,4 +435,8 @@ export function responsesReader(
 
 function errorIn(response: unknown): unknown {
   return isObject(response) && isObject(response.error) ? { error: response.error } : response
+}
+
+function isSameJson(one: string, other: string): boolean {
+  return one === other || JSON.stringify(parseArguments(one)) === JSON.stringify(parseArguments(other))
 }
