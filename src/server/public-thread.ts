@@ -8,6 +8,7 @@ const sentences: { readonly [Code in ErrorCode]?: string } = {
   overloaded: 'the model is overloaded: try again later',
   context_overflow: 'the conversation is too long for the model',
   timeout: 'it took too long',
+  empty_answer: 'the model gave no answer: try again',
   invalid_output: 'the answer was not of the right form',
   workers_lost: 'it was given up after several failures of the server',
 }
