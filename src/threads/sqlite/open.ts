@@ -90,6 +90,9 @@ function checkPlace(path: string, allowNetworkFilesystem: boolean) {
 
 /** The version of our tables; undefined if there is nothing in the file yet. */
 function versionOf(database: DatabaseSync, path: string): number | undefined {
+  // In this order: another process that makes the file sets all three in one transaction, perhaps between two of these reads. With its
+  // tables counted last, they would look like those of another program.
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
   const id = pragma(database, 'application_id')
   const version = pragma(database, 'user_version')
   if (id === applicationId) {
@@ -99,7 +102,6 @@ function versionOf(database: DatabaseSync, path: string): number | undefined {
       )
     return version
   }
-  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
   if (id === 0 && version === 0 && tables?.count === 0) return undefined
   throw refusal(`'${path}' is the database of another program: choose another path. Nothing was changed`)
 }
