@@ -533,6 +533,17 @@ describe('two answers in one stream', () => {
     expect(hear([...rotated, '[DONE]'])).toMatchObject({ calls: [{ callId: 'a' }], error: undefined })
   })
 
+  test('nor by a chunk under another id that has only a role', () => {
+    const frames = [
+      chunk({ content: 'Hi' }),
+      chunk({ content: '!' }),
+      other({ role: 'assistant', content: '' }),
+      ended('stop'),
+    ]
+    expect(hear([...frames, '[DONE]'])).toMatchObject({ text: 'Hi!', error: undefined, finish: 'stop' })
+    expect(hear([...frames, '[DONE]']).events.map(({ type }) => type)).not.toContain('restart')
+  })
+
   test('nor by an end or a count of tokens under another id', () => {
     const frames = [chunk({ content: 'Hi' }), chunk({ content: '!' }), other({}, 'stop')]
     expect(hear([...frames, { ...other({}), choices: [], usage }, '[DONE]'])).toMatchObject({

@@ -38,6 +38,8 @@ export function chatReader(
   /** The id of the latest chunk with content, and whether chunks with content had different ids. */
   let contentId: string | undefined
   let isMixed = false
+  /** The id of a second answer that has begun and said nothing yet. */
+  let begunId: string | undefined
   let model: string | undefined
   let over = false
   /** The field in which reasoning comes, while it does: it goes back in the same. */
@@ -65,21 +67,21 @@ export function chatReader(
     // Nearly every chunk: this is on the path of each delta.
     if (hasOneId && own === contentId && own === id) return
     if (typeof own !== 'string' || own === '') return
-    if (hasOneId && own !== id && delta.role === 'assistant' && contentId !== undefined) restart(own)
+    if (hasOneId && own !== contentId && delta.role === 'assistant' && !reason) begunId = own
     hasOneId ||= ids.has(own)
     if (ids.size < 64) ids.add(own)
     id = own
     // A finish reason closes the open calls, so it must have their id.
     if (!hasContent(delta) && !(reason && calls.called)) return
+    if (contentId !== undefined && own !== contentId && own === begunId) restart()
     isMixed ||= contentId !== undefined && own !== contentId
     contentId = own
   }
 
   /** Voids everything read so far: it belongs to an answer that was abandoned. */
-  function restart(own: string) {
+  function restart() {
     calls = callJoiner(events, { provider, tools })
-    contentId = own
-    finish = rawFinish = reasoningField = undefined
+    finish = rawFinish = contentId = reasoningField = undefined
     refused = false
     details = []
     const what = 'a second answer began before the first had ended'

@@ -239,6 +239,10 @@ describe('an answer that begins again', () => {
   test.each([
     ['by an item at its place', [...cut, ...second]],
     ['by another response', [...cut, again, ...second]],
+    [
+      'by an item at its place, after empty arguments',
+      [...cut, of(0, 'function_call_arguments.done', { item_id: 'fc_a', arguments: '' }), ...second],
+    ],
     ['by another response at once', [created, again, ...second]],
   ])('%s has only what came after', (_, frames) => {
     const { calls, events, error } = hear(frames)

@@ -173,7 +173,8 @@ export function responsesReader(
     unnumbered ||= place === undefined
     const known = items.get(index)
     if (known && isStutter(known, start)) return
-    if (known?.empty) closeCall(known, { ...known.empty, status: 'completed' })
+    // A call without arguments is complete when the next item begins, but not when its own index is used by another answer.
+    if (known?.empty && place === undefined) closeCall(known, { ...known.empty, status: 'completed' })
     const follows = place === undefined && known?.closed !== false
     if (index <= highest && !follows) restart(`item ${index} began again`)
     items.delete(index)
