@@ -160,7 +160,7 @@ describe('the secrets of the caller', () => {
       body: '{"a":"Zo\\u00eb Ada","b":5551234567,"c":{"Al":"{\\"d\\":\\"Zo\\\\u00EB Ada\\"}"}}',
       answer: { headers: { 'x-back': 'for Al' }, body: 'Zoë Ada is Al at 5551234567' },
     })
-    expect(everything).not.toMatch(/Zo|Ada|555|\bAl\b/)
+    expect(everything).not.toMatch(/Zo|Ada|5551234|\bAl\b/)
     expect(exchange.request.headers).toMatchObject({ 'x-short': 'to ******' })
     expect(exchange.response.headers).toMatchObject({ 'x-back': 'for ******' })
   })
@@ -168,7 +168,7 @@ describe('the secrets of the caller', () => {
   test('do no harm when it is played: whoever asks the same is answered', async () => {
     const body = '{"name":"Zoë","phone":5551234567,"by":"Al"}'
     const { cassette } = await recorded({ secrets: ['Zoë', '5551234567', 'Al'], path: '/v1/Al', body })
-    expect(JSON.stringify(cassette)).not.toMatch(/Zoë|555|Al/)
+    expect(JSON.stringify(cassette)).not.toMatch(/Zoë|5551234|Al/)
     await using player = await replayCassette(cassette)
     const ask = (text: string) => fetch(`${player.url}/v1/Al`, { method: 'POST', body: text })
     expect((await ask(body.replace('name', 'other'))).status).toBe(400)
