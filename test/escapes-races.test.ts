@@ -8,7 +8,7 @@ import { scriptedModel } from '../src/testing/index.ts'
 import { permission } from '../src/tools/built-in.ts'
 import { beside } from '../src/tools/files/files.test-kit.ts'
 import { canHold } from '../src/tools/files/folder.ts'
-import { hasSandbox } from '../src/tools/shell/sandbox.test-kit.ts'
+import { hasSandbox } from '../src/tools/shell/sandbox/sandbox.test-kit.ts'
 import { careful, harmless, openWorld, resultsIn, told, type World, wordsOf } from './escapes-world.ts'
 
 let world: World

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { leavesBehind } from './left-behind.ts'
-import { hasSandbox } from './sandbox.test-kit.ts'
+import { hasSandbox } from './sandbox/sandbox.test-kit.ts'
 import { testShell } from './shell.test-kit.ts'
 
 test.each([

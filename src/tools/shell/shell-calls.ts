@@ -13,7 +13,7 @@ import { leavesBehind } from './left-behind.ts'
 import { withoutLinks } from './links.ts'
 import { outputStore } from './output-store.ts'
 import { callOutput, outcomeText, type Told } from './result-text.ts'
-import { findSandbox, sandboxed, sandboxProblem, sandboxRefusal } from './sandbox.ts'
+import { findSandbox, sandboxed, sandboxProblem, sandboxRefusal } from './sandbox/sandbox.ts'
 import type { ShellInput } from './shell-input.ts'
 import { likelyWorkplace, workplace } from './workplace.ts'
 

@@ -6,7 +6,7 @@ import type { TextPart, ToolResultPart } from '../../protocol/index.ts'
 import { toParts } from '../content.ts'
 import type { ToolContext } from '../tool.ts'
 import { toolContext } from '../tool-context.test-kit.ts'
-import { findSandbox } from './sandbox.ts'
+import { findSandbox } from './sandbox/sandbox.ts'
 import { type ShellOptions, shell } from './shell.ts'
 
 /** Every behaviour is to hold without a sandbox and, where there is one, inside it. */

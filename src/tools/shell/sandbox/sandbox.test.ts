@@ -4,11 +4,11 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFile
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { agent } from '../../agent/index.ts'
-import { script, scriptedModel } from '../../testing/index.ts'
+import { agent } from '../../../agent/index.ts'
+import { script, scriptedModel } from '../../../testing/index.ts'
+import { shell } from '../shell.ts'
 import { elsewhere, fill, folder, hasSandbox, inside } from './sandbox.test-kit.ts'
 import { findSandbox, sandboxed, sandboxProblem } from './sandbox.ts'
-import { shell } from './shell.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()

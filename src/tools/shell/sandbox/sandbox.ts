@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, isAbsolute, join, sep } from 'node:path'
-import { isWithin, leadingOut, needed, protectedIn, secrets } from './sandbox-places.ts'
+import { isWithin, leadingOut, needed, protectedIn, secrets } from './places.ts'
 
-export { sandboxRefusal } from './sandbox-refusal.ts'
+export { sandboxRefusal } from './refusal.ts'
 
 export interface SandboxOptions {
   /** The workspace: the one folder that may be changed. Must exist. */
