@@ -4,6 +4,8 @@ import type { Access, JudgedCall, Policy, Ruling } from './policy.ts'
 /** Judges the calls of one run: by the rules of its agent, and by those of every agent above it. The strictest counts. */
 export interface Guard {
   judge(call: JudgedCall): Ruling | Promise<Ruling>
+  /** Nothing may be changed, by the rules of one of these agents. */
+  readonly readOnly: boolean
   /** Whether rules can be kept for good. */
   readonly keeps: boolean
   /** Resolves when they are. */
@@ -27,6 +29,7 @@ export function guardOf({
 }): Guard | undefined {
   if (!policy) return above
   return {
+    readOnly: policy.readOnly === true || above?.readOnly === true,
     keeps: policy.memory !== undefined || above?.keeps === true,
     judge(call) {
       const own = policy.judge(call, granted())

@@ -3,29 +3,39 @@ import type { JsonObject } from '../protocol/index.ts'
 /** One thing of the world that a call would touch, as rules speak of it. */
 export type Access = RunAccess | PathAccess | FetchAccess
 
-/** One simple command: of a line such as `a | b && c` each is one. */
+/** One simple command: of a line such as `a | b && c` each is one. Or a line that cannot be read, as a whole. */
 export interface RunAccess {
   readonly kind: 'run'
   /** Its words with a space between, each without the quotes it does not need: `git commit -m 'a b'`. */
   readonly command: string
   /** The same in other words, for rules that ask or deny: its name without folders, or what it hands on to. */
   readonly also?: readonly string[]
-  /** What it comes to is known only when it runs, as with `$CMD` or `eval "$x"`. */
+  /** What it runs does not show in its words, as with `$CMD`, `eval "$x"` or `xargs`. */
   readonly opaque?: boolean
-  /** The same words may do something else another time: with another `$x`, in another folder, fed with other text. It is judged by its words, but no yes to it is remembered. */
+  /** Of what is opaque: the words at its beginning that a rule with a `*` has to name, such as `find . -exec grep`. All of them if absent. */
+  readonly form?: string
+  /** Why it is opaque, as the rest of a sentence. */
+  readonly why?: string
+  /** The same words may do something else another time: in another folder, fed with other text. */
   readonly varies?: boolean
+  /** The line it stands in, if only that as a whole can be allowed for good. */
+  readonly line?: string
   /** It is known to change nothing. */
   readonly readOnly?: boolean
+  /** It runs in a sandbox that it cannot leave, and that is read-only where the agent is. */
+  readonly contained?: boolean
 }
 
 export interface PathAccess {
   readonly kind: 'read' | 'write'
   /** With `/`, no link in it: below the workspace relative to that (`src/a.ts`, `.` for itself), elsewhere absolute. */
   readonly path: string
-  /** Which path it comes to is known only when it runs, as with `> "$FILE"`; `path` is then what was written. */
+  /** Which path it comes to is known only when it runs; `path` is then what was written. */
   readonly opaque?: boolean
   /** It comes with a command that is judged itself: rules that deny or ask speak of it, and it needs none that allows it. */
   readonly implied?: boolean
+  /** As with a command. */
+  readonly contained?: boolean
 }
 
 export interface FetchAccess {
@@ -67,4 +77,6 @@ export interface Policy {
   /** `granted` are the rules that people have allowed in this thread. */
   judge(call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling>
   readonly memory: PermissionMemory | undefined
+  /** Nothing may be changed: a tool that can see to that itself does. */
+  readonly readOnly?: boolean
 }

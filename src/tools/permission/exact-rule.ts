@@ -9,8 +9,11 @@ export function exactRule(tool: string, subject: Subject): string | undefined {
   const { access, unclear } = subject
   // As a rule, the name of a kind is all of that kind.
   if (!access) return kindNamed(tool) ? undefined : tool
-  if (unclear || (access.kind === 'run' && access.varies)) return undefined
-  const { rule } = readRule(`${access.kind}(${patternFor(access)})`)
+  const [line] = subject.exact
+  if (access.kind === 'run' ? line === undefined : unclear) return undefined
+  const { rule } = readRule(
+    `${access.kind}(${patternFor(access.kind === 'run' ? { kind: 'run', command: line ?? '' } : access)})`,
+  )
   return rule && matcherOf(rule, { strict: false }).matches(tool, subject) ? rule.text : undefined
 }
 

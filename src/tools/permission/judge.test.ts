@@ -231,7 +231,14 @@ const cases: Record<string, readonly Case[]> = {
   'what is known only when it runs': [
     [{ allow: ['run(*)'] }, [run('$X', { opaque: true })], 'ask', 'otherwise ask'],
     [{ allow: ['shell(*)'] }, [run('$X', { opaque: true })], 'ask', 'otherwise ask'],
-    [{}, [run('$X', { opaque: true })], 'ask', 'otherwise ask', { granted: ['run($X)', 'run(*)'] }],
+    [{}, [run('$X', { opaque: true })], 'ask', 'otherwise ask', { granted: ['run($X *)', 'run(*)'] }],
+    [{ allow: ['run($X)'] }, [run('$X', { opaque: true })], 'allow', 'allow run($X)'],
+    [
+      { allow: ['run($X)'], deny: ['run(rm *)', 'read(.env)'] },
+      [run('$X', { opaque: true })],
+      'allow',
+      'allow run($X)',
+    ],
     [{ allow: ['run'] }, [run('$X', { opaque: true })], 'allow', 'allow run'],
     [{ allow: ['shell'] }, [run('$X', { opaque: true })], 'allow', 'allow shell'],
     [{ otherwise: 'allow' }, [run('$X', { opaque: true })], 'allow', 'otherwise allow'],
@@ -259,7 +266,7 @@ const cases: Record<string, readonly Case[]> = {
       'ask: may be run(rm *)',
     ],
     [{ otherwise: 'deny', deny: ['run(rm *)'] }, [run('$X', { opaque: true })], 'deny', 'otherwise deny'],
-    [{ allow: ['run'], deny: ['write(x)'] }, [run('$X', { opaque: true })], 'allow', 'allow run'],
+    [{ allow: ['run'], deny: ['write(x)'] }, [run('$X', { opaque: true })], 'ask', 'ask: may be write(x)'],
     [{ allow: ['run'], deny: ['run(rm *)'] }, [run('rm $X', { opaque: true })], 'deny', 'deny run(rm *)'],
     [{ allow: ['write(**)'] }, [write('$F', { opaque: true })], 'ask', 'otherwise ask'],
     [
@@ -267,6 +274,74 @@ const cases: Record<string, readonly Case[]> = {
       [write('$F', { opaque: true })],
       'ask',
       'ask: may be write(.env)',
+    ],
+  ],
+  'a program that runs what it is given': [
+    ...(
+      [
+        ['run(find *)', 'ask', 'otherwise ask'],
+        ['run(find . *)', 'ask', 'otherwise ask'],
+        ['run(find . -exec *)', 'ask', 'otherwise ask'],
+        ['run(find . -exec grep *)', 'allow', 'allow run(find . -exec grep *)'],
+        ['run(find . -exec gre*)', 'ask', 'otherwise ask'],
+        ['run(find . -exec grep x {} +)', 'allow', 'allow run(find . -exec grep x {} +)'],
+        ['run(*)', 'ask', 'otherwise ask'],
+        ['run', 'allow', 'allow run'],
+      ] as const
+    ).map(
+      ([rule, decision, said]) =>
+        [
+          { allow: [rule] },
+          [run('find . -exec grep x {} +', { opaque: true, form: 'find . -exec grep' })],
+          decision,
+          said,
+        ] as const,
+    ),
+    [
+      { allow: ['run(python3 *)'], deny: ['run(rm *)'] },
+      [run('python3 a.py', { opaque: true, form: 'python3' })],
+      'allow',
+      'allow run(python3 *)',
+    ],
+  ],
+  'commands in a sandbox': [
+    [{ sandboxed: 'allow' }, [run('$X', { opaque: true, contained: true })], 'allow', 'sandboxed'],
+    [{ sandboxed: 'allow' }, [run('make', { contained: true })], 'allow', 'sandboxed'],
+    [{ sandboxed: 'allow' }, [run('make')], 'ask', 'otherwise ask'],
+    [{ sandboxed: 'allow' }, [write('a', { contained: true })], 'allow', 'sandboxed'],
+    [{ sandboxed: 'allow' }, [write('a')], 'ask', 'otherwise ask'],
+    [{}, [run('make', { contained: true })], 'ask', 'otherwise ask'],
+    [
+      { sandboxed: 'allow', deny: ['run(rm *)'] },
+      [run('$X', { opaque: true, contained: true })],
+      'allow',
+      'sandboxed',
+    ],
+    [
+      { sandboxed: 'allow', deny: ['run(rm *)'] },
+      [run('rm a', { contained: true })],
+      'deny',
+      'deny run(rm *)',
+    ],
+    [
+      { sandboxed: 'allow', ask: ['run(git push *)'] },
+      [run('git push', { contained: true })],
+      'ask',
+      'ask run(git push *)',
+    ],
+    [
+      { sandboxed: 'allow', deny: ['read(.env)'] },
+      [run('$X', { opaque: true, contained: true })],
+      'ask',
+      'ask: may be read(.env)',
+    ],
+    [{ mode: 'read-only' }, [run('$X', { opaque: true, contained: true })], 'allow', 'read-only'],
+    [{ mode: 'read-only' }, [run('$X', { opaque: true })], 'deny', 'read-only'],
+    [
+      { mode: 'read-only' },
+      [run('make', { contained: true }), write('a', { contained: true })],
+      'deny',
+      'read-only',
     ],
   ],
   'files that come with a command': [

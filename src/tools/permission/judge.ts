@@ -14,6 +14,8 @@ export interface RuleBook {
   readonly allow: readonly NamedRule[]
   readonly otherwise: Ruling['decision']
   readonly readOnly: boolean
+  /** Commands in a sandbox need no rule. */
+  readonly sandboxed: boolean
 }
 
 /** What is said of one access. */
@@ -45,7 +47,8 @@ function subjectsOf(access: readonly Access[]): Subject[] {
     : subjects.map((subject) => ({ ...subject, implied: false }))
 }
 
-type Judgement = Omit<Verdict, 'subject'>
+/** `isNamed`: a rule with a pattern allows it, and names what it is. */
+type Judgement = Omit<Verdict, 'subject'> & { readonly isNamed?: boolean }
 
 function judgeSubject(
   tool: string,
@@ -53,7 +56,10 @@ function judgeSubject(
   book: RuleBook,
   granted: readonly NamedRule[],
 ): Judgement {
-  const speaking = (rules: readonly NamedRule[]) => rules.find((rule) => rule.matches(tool, subject))
+  // Of what cannot be told from its words, one that names it says more.
+  const speaking = (rules: readonly NamedRule[]) =>
+    (subject.unclear && rules.find((rule) => rule.hasPattern && rule.matches(tool, subject))) ||
+    rules.find((rule) => rule.matches(tool, subject))
   const denied = speaking(book.deny)
   if (denied) return { decision: 'deny', rule: denied.said, lasting: true }
   if (book.readOnly && mayChange(tool, subject, book))
@@ -64,30 +70,42 @@ function judgeSubject(
     asked: speaking(book.ask),
     allowed: speaking(book.allow),
   })
-  // It may turn out to be what a rule speaks against, so that somebody has to look at it, each time.
-  const feared = [...book.deny, ...book.ask].find((rule) => rule.mayMatch(tool, subject))
-  if (!feared || judgement.decision === 'deny') return judgement
+  // It may turn out to be what a rule speaks against, so that a person has to look at it.
+  const feared = [...book.deny, ...book.ask].find(
+    (rule) =>
+      rule.mayMatch(tool, subject) &&
+      !(judgement.rule === sandboxed && rule.kind !== 'read' && rule.kind !== 'write'),
+  )
+  if (!feared || judgement.decision === 'deny' || judgement.isNamed) return judgement
   const rule = judgement.decision === 'ask' ? judgement.rule : `ask: may be ${feared.text}`
-  return { decision: 'ask', rule, lasting: true }
+  return { decision: 'ask', rule, ...(subject.exact.length === 0 && { lasting: true }) }
 }
+
+const sandboxed = 'sandboxed'
 
 function judgeFreely(
   { access, unclear, implied }: Subject,
-  { otherwise, readOnly }: RuleBook,
+  { otherwise, readOnly, sandboxed: allowsContained }: RuleBook,
   { granted, asked, allowed }: { [rule in 'granted' | 'asked' | 'allowed']: NamedRule | undefined },
 ): Judgement {
-  if (granted) return { decision: 'allow', rule: granted.said }
+  if (granted) return { decision: 'allow', rule: granted.said, isNamed: granted.hasPattern }
   if (asked) return { decision: 'ask', rule: asked.said }
-  if (allowed) return { decision: 'allow', rule: allowed.said }
+  if (allowed) return { decision: 'allow', rule: allowed.said, isNamed: allowed.hasPattern }
   if (implied) return { decision: 'allow', rule: 'comes with its command' }
   if (!access && !unclear) return { decision: 'allow', rule: 'touches nothing' }
+  if (allowsContained && isContained(access)) return { decision: 'allow', rule: sandboxed }
   // What gets here in this mode changes nothing; but what is sent to a host is out of hand.
   if (readOnly && access && access.kind !== 'fetch') return { decision: 'allow', rule: 'read-only' }
   return { decision: otherwise, rule: `otherwise ${otherwise}` }
 }
 
+function isContained(access: Access | undefined): boolean {
+  return access !== undefined && access.kind !== 'fetch' && access.contained === true
+}
+
 function mayChange(tool: string, { access, unclear }: Subject, { allow }: RuleBook): boolean {
   if (!access) return unclear && !allow.some((rule) => rule.names(tool))
-  if (access.kind === 'run') return unclear || access.readOnly !== true
+  // In the sandbox the workspace is read-only then.
+  if (access.kind === 'run') return !access.contained && (unclear || access.readOnly !== true)
   return access.kind === 'write'
 }

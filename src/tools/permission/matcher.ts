@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { commandPattern, foldName } from './command-pattern.ts'
+import { commandPattern, foldName, namedBy } from './command-pattern.ts'
 import { hostPattern } from './host-pattern.ts'
 import { pathPattern } from './path-pattern.ts'
 import type { Kind, Rule } from './rule.ts'
@@ -10,6 +10,8 @@ import { wildcard } from './wildcard.ts'
 /** A rule, ready to be asked. */
 export interface Matcher {
   readonly text: string
+  readonly kind: Kind | undefined
+  readonly hasPattern: boolean
   /** Names one tool and nothing else. */
   readonly names: (tool: string) => boolean
   readonly matches: (tool: string, subject: Subject) => boolean
@@ -32,16 +34,28 @@ export function matcherOf({ text, head, pattern }: Rule, { strict }: { strict: b
       subject.implied
         ? kind !== undefined && concerns(tool, subject)
         : concerns(tool, subject) || (strict && isTool(tool))
-    return { text, names, matches, mayMatch: () => false }
+    return { text, kind, hasPattern: false, names, matches, mayMatch: () => false }
   }
   const fits = patternOf(pattern, { strict, kind })
+  const named = !kind || kind === 'run' ? namedBy(pattern) : undefined
+  /** Of what cannot be told from its words a rule has to name more than a part. */
+  const allows = (subject: Subject): boolean => {
+    if (named?.whole && subject.exact.includes(named.text)) return true
+    if (!subject.unclear) return fits(subject)
+    return subject.form !== undefined && named?.text.startsWith(`${subject.form} `) === true && fits(subject)
+  }
   return {
     text,
+    kind,
+    hasPattern: true,
     names,
-    matches: (tool, subject) => (strict || !subject.unclear) && concerns(tool, subject) && fits(subject),
-    // Of a tool the pattern is most likely one for its commands.
+    matches: (tool, subject) => concerns(tool, subject) && (strict ? fits(subject) : allows(subject)),
+    // A command may open any file. Of a tool the pattern is most likely one for its commands.
     mayMatch: (tool, subject) =>
-      subject.unclear && concerns(tool, subject) && (kind !== undefined || !subject.implied),
+      subject.unclear &&
+      (kind
+        ? subject.access?.kind === 'run' || concerns(tool, subject)
+        : concerns(tool, subject) && !subject.implied),
   }
 }
 

@@ -17,6 +17,8 @@ export interface PermissionOptions {
   readonly deny?: readonly string[] | undefined
   /** For what no rule speaks of; `ask` if absent. */
   readonly otherwise?: 'allow' | 'ask' | 'deny' | undefined
+  /** `allow`: a command that runs in a sandbox needs no rule. Rules that deny or ask still count. */
+  readonly sandboxed?: 'allow' | undefined
   /** `read-only`: nothing that changes anything, whatever the rules and people say. */
   readonly mode?: 'read-only' | undefined
   /** Lets people say "always". It is shared by everybody who talks to the agent. */
@@ -28,6 +30,7 @@ const optionTable: OptionTable<PermissionOptions> = {
   ask: someRules,
   deny: someRules,
   otherwise: oneOf('allow', 'ask', 'deny'),
+  sandboxed: oneOf('allow'),
   mode: oneOf('read-only'),
   memory: (value) =>
     !(isObject(value) && typeof value.rules === 'function' && typeof value.add === 'function') &&
@@ -40,13 +43,14 @@ export function permission(options: PermissionOptions = {}): Policy {
   if (!isObject(options as unknown))
     throw invalidInput(op, `permission() takes one object of options, not ${kindOf(options)}`)
   checkOptions(options, optionTable, { op, what: 'permission(): the option' })
-  const { allow = [], ask = [], deny = [], otherwise = 'ask', mode, memory } = options
+  const { allow = [], ask = [], deny = [], otherwise = 'ask', sandboxed, mode, memory } = options
   const book: RuleBook = {
     allow: ruleSet(allow, 'allow'),
     ask: ruleSet(ask, 'ask'),
     deny: ruleSet([...deny, ...(memory?.file ? rulesForFile(memory.file) : [])], 'deny'),
     otherwise,
     readOnly: mode === 'read-only',
+    sandboxed: sandboxed === 'allow',
   }
   const inThread = grants('allowed in this thread')
   const forGood = grants('always allowed')
@@ -61,7 +65,7 @@ export function permission(options: PermissionOptions = {}): Policy {
       rulingOf(call, judgeAccesses(call, book, [...given, ...forGood(rules)])),
     )
   }
-  return { judge, memory }
+  return { judge, memory, readOnly: book.readOnly }
 }
 
 /** A memory may throw at once as well as reject. */

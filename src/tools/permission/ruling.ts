@@ -55,10 +55,12 @@ function why({ rule, subject }: Verdict): string {
 
 function deed(tool: string, { subject: { access, unclear } }: Verdict): string {
   if (!access) return unclear ? `use ${tool}` : `use ${tool}, which touches nothing`
-  const unknown = unclear ? ' (what that comes to is known only when it runs)' : ''
+  const why = (access.kind === 'run' && access.why) || 'what that comes to is known only when it runs'
+  const unknown = unclear ? ` (${why})` : ''
   switch (access.kind) {
     case 'run':
-      return `run ${quoted(access.command)}${unknown}`
+      // Of what nobody but the reader can judge, all is shown.
+      return `run ${quoted(access.command, unclear ? mostShown : undefined)}${unknown}`
     case 'fetch':
       return `fetch from ${quoted(access.host)}`
     default:
@@ -66,9 +68,11 @@ function deed(tool: string, { subject: { access, unclear } }: Verdict): string {
   }
 }
 
+const mostShown = 10_000
+
 /** On one line, without characters that could make it look like something else. */
-function quoted(text: string): string {
-  const short = text.length > 300 ? `${text.slice(0, 200)} … ${text.slice(-80)}` : text
+function quoted(text: string, most = 300): string {
+  const short = text.length > most ? `${text.slice(0, most - 100)} … ${text.slice(-80)}` : text
   return `\`${short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, spelled)}\``
 }
 

@@ -14,11 +14,22 @@ export interface Subject {
   readonly implied: boolean
   /** Itself, and the same in other words; each also as a file system sees it that does not mind case. */
   readonly commands: readonly string[]
+  /** What a rule may name in full to allow it: itself, or the line it stands in. */
+  readonly exact: readonly string[]
+  /** The beginning that a rule with a `*` has to name, if what it comes to cannot be told. */
+  readonly form: string | undefined
   readonly places: readonly Place[]
   readonly host: string | undefined
 }
 
-const nothing = { commands: [], places: [], host: undefined, implied: false }
+const nothing = {
+  commands: [],
+  exact: [],
+  form: undefined,
+  places: [],
+  host: undefined,
+  implied: false,
+}
 
 /** A call whose tool does not say what it touches, or that touches nothing. */
 export function wholeCall({ unclear }: { unclear: boolean }): Subject {
@@ -34,6 +45,9 @@ export function subjectOf(access: Access): Subject {
         access,
         unclear: access.opaque === true,
         commands: [...commands, ...commands.map(foldName)],
+        // In another folder the same line is another.
+        exact: access.line !== undefined ? [access.line] : access.varies ? [] : [access.command],
+        form: access.form,
       }
     }
     case 'fetch': {

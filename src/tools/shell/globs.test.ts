@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { PathAccess } from '../policy.ts'
-import { commandAccess } from './commands.ts'
+import { commandAccess } from './commands/commands.ts'
 import { withoutGlobs } from './globs.ts'
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-globs-')))
@@ -23,7 +23,7 @@ for (let index = 0; index < 600; index++) writeFileSync(join(many, `${index}`), 
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 
 function read(line: string): PathAccess[] {
-  return commandAccess(line, { root, cwd: root })
+  return commandAccess(line, { root, cwd: root, home: '/root' })
     .flatMap((access) => withoutGlobs(access, root))
     .flatMap((access) => (access.kind === 'read' ? [access] : []))
 }
@@ -45,10 +45,6 @@ describe('a glob', () => {
     'cat c\\*?',
     'cat "c*"*',
     "cat 'a'*",
-    'cat {a,b}.ts',
-    'cat {.e,a}*',
-    'cat {a,nope}.ts',
-    'cat src/{c.ts,.env}',
     'cat ../*.ts',
     `cat ${root}/*.ts`,
   ])('finds what bash finds: %s', (line) => {
@@ -64,13 +60,10 @@ describe('a glob', () => {
 
   test.each([
     ['has a set, which every locale reads in its own way', 'cat [.]env'],
-    ['counts', 'cat {1..3}'],
     ['finds too much', 'cat many/*'],
     ['may lead above', 'cat .*/x'],
     ['leads above where a link leads', 'cat */../.env'],
     ['leads above a folder that may be a link', 'cd link && cat ../*'],
-    ['has something else in it', 'cat "$X"*'],
-    ['is looked for in another way', 'shopt -s dotglob; cat *'],
     ['is looked for in another folder', 'cd src; cat *'],
   ])('stays unknown if it %s', (_why, line) => {
     expect(read(line)).toEqual([expect.objectContaining({ opaque: true, implied: true })])

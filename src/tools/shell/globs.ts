@@ -1,11 +1,10 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
-import { expandBraces } from '../permission/braces.ts'
 import type { Character } from '../permission/characters.ts'
 import { charactersOf, isSign } from '../permission/characters.ts'
 import { fits, segmentOf } from '../permission/segment.ts'
 import type { Access } from '../policy.ts'
-import type { Glob, SeenAccess } from './commands-reading.ts'
+import type { SeenAccess } from './commands/commands.ts'
 
 const mostNames = 20_000
 const mostFound = 500
@@ -27,11 +26,12 @@ function fromRoot(root: string, path: string): string {
   return way === '' ? '.' : /^\.\.(?:\/|$)/.test(way) || isAbsolute(way) ? path : way
 }
 
-function pathsOf({ folder, pattern }: Glob): string[] | undefined {
-  const budget = { names: mostNames }
+function pathsOf({ folder, pattern }: { folder: string; pattern: string }): string[] | undefined {
+  const characters = charactersOf(pattern)
+  // Sets such as `[a-c]` mean something else in every locale.
+  if (characters.some((character) => isSign(character, '['))) return undefined
   try {
-    const found = expandBraces(charactersOf(pattern)).map((one) => matchesOf(one, folder, budget))
-    const paths = [...new Set(found.flat())]
+    const paths = matchesOf(characters, folder, { names: mostNames })
     return paths.length > mostFound ? undefined : paths
   } catch {
     return undefined
@@ -101,4 +101,17 @@ function splitAtSlashes(characters: readonly Character[]): Character[][] {
     if (character.value === '/') parts.push([])
     else parts.at(-1)?.push(character)
   return parts.filter((part) => part.length > 0)
+}
+
+/** Whether a glob may come to a word that a program takes for an option. */
+export function findsOption(pattern: string, folder: string | undefined): boolean {
+  const characters = charactersOf(pattern)
+  const [first = []] = splitAtSlashes(characters)
+  const begins = (sign: string) => isSign(characters[0], sign)
+  if (!begins('*') && !begins('?') && !begins('[')) return false
+  if (folder === undefined || first.some((character) => isSign(character, '['))) return true
+  const tokens = segmentOf(first)
+  return namesIn(folder).some(
+    (name) => name.startsWith('-') && fits(tokens, [...name], (token, character) => token(character)),
+  )
 }

@@ -17,6 +17,7 @@ const links = {
   self: 'self',
   late: 'src/late',
   all: '/',
+  process: '/proc/self/cwd',
 }
 for (const [name, target] of Object.entries(links)) symlinkSync(target, join(root, name))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
@@ -38,9 +39,12 @@ test.each([
   expect(withoutLinks({ kind: 'write', path }, root)).toEqual({ kind: 'write', path: real })
 })
 
-test.each(['self', 'self/x', 'a/x'])('%s leads nowhere, and so nobody can say', (path) => {
-  expect(withoutLinks({ kind: 'read', path }, root)).toEqual({ kind: 'read', path, opaque: true })
-})
+test.each(['self', 'self/x', '/proc/self/cwd/a', '/proc/1/root', 'process/a', '/dev/fd/3'])(
+  '%s leads nowhere, and so nobody can say',
+  (path) => {
+    expect(withoutLinks({ kind: 'read', path }, root)).toEqual({ kind: 'read', path, opaque: true })
+  },
+)
 
 test('what is no path, or not known, stays as it is', () => {
   const others = [
@@ -50,8 +54,7 @@ test('what is no path, or not known, stays as it is', () => {
   for (const access of others) expect(withoutLinks(access, root)).toBe(access)
 })
 
-test('what comes with a command is followed as well, and left as it is where the command gets nowhere either', () => {
+test('what comes with a command is followed as well', () => {
   const given = (path: string) => ({ kind: 'read', path, implied: true }) as const
   expect(withoutLinks(given('in/x'), root)).toEqual(given('src/x'))
-  expect(withoutLinks(given('self'), root)).toEqual(given('self'))
 })

@@ -1,5 +1,5 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { lstatSync, readlinkSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Access } from '../policy.ts'
 
 /**
@@ -9,8 +9,7 @@ import type { Access } from '../policy.ts'
 export function withoutLinks(access: Access, root: string): Access {
   if ((access.kind !== 'read' && access.kind !== 'write') || access.opaque) return access
   const real = followed(resolve(root, access.path))
-  // What a command cannot open either needs no look.
-  if (real === undefined) return access.implied ? access : { ...access, opaque: true }
+  if (real === undefined) return { ...access, opaque: true }
   const way = relative(root, real)
   return { ...access, path: way === '' ? '.' : /^\.\.(?:\/|$)/.test(way) || isAbsolute(way) ? real : way }
 }
@@ -18,20 +17,31 @@ export function withoutLinks(access: Access, root: string): Access {
 /** As many as Linux follows: path_resolution(7). */
 const mostLinks = 40
 
-/** Undefined if it leads nowhere, or cannot be told. */
-function followed(path: string, links = 0): string | undefined {
-  if (links > mostLinks) return undefined
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined
+/** Where these lead depends on the process that asks: `/proc/self/cwd`, `/dev/fd/3`. */
+const elsewhere = /^\/(?:proc|dev\/fd)(?:\/|$)/
+
+/** Undefined if that cannot be told. */
+function followed(path: string): string | undefined {
+  let real: string = sep
+  const names = path.split(sep).filter(Boolean)
+  let links = 0
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    real = name === '..' ? dirname(real) : join(real, name)
+    if (elsewhere.test(real)) return undefined
+    const target = targetOf(real)
+    if (target === undefined) continue
+    if (++links > mostLinks) return undefined
+    names.unshift(...target.split(sep).filter((part) => part !== '' && part !== '.'))
+    real = isAbsolute(target) ? sep : dirname(real)
   }
-  const folder = dirname(path) === path ? path : followed(dirname(path), links + 1)
-  if (folder === undefined) return undefined
-  const place = join(folder, path.slice(dirname(path).length))
-  return isLink(place) ? followed(resolve(folder, readlinkSync(place)), links + 1) : place
+  return real
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+function targetOf(path: string): string | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined
+  } catch {
+    // Not to be seen by this process, nor by a command of its user.
+    return undefined
+  }
 }

@@ -1,11 +1,12 @@
+import { homedir } from 'node:os'
 import { basename } from 'node:path'
 import { toolContent } from '../content.ts'
 import type { Access } from '../policy.ts'
 import type { ToolContext } from '../tool.ts'
 import type { Background } from './background.ts'
 import type { Command, CommandEnd, CommandOrder } from './command.ts'
-import { argvAccess, commandAccess } from './commands.ts'
-import type { SeenAccess } from './commands-reading.ts'
+import type { Place, SeenAccess } from './commands/commands.ts'
+import { argvAccess, commandAccess } from './commands/commands.ts'
 import { commandEnvironment } from './environment.ts'
 import { runToEnd } from './foreground.ts'
 import { withoutGlobs } from './globs.ts'
@@ -52,30 +53,33 @@ interface Wanted {
 export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }: Surroundings) {
   const { root, program, network, writable, sandbox, maxTimeoutMs } = settings
 
-  function access(input: ShellInput): readonly Access[] {
-    return written(input).flatMap((one) => withoutGlobs(one, root).map((found) => withoutLinks(found, root)))
+  async function access(input: ShellInput): Promise<readonly Access[]> {
+    const accesses = written(input).flatMap((one) =>
+      withoutGlobs(one, root).map((found) => withoutLinks(found, root)),
+    )
+    // With all of the network a command can send away what it reads.
+    const contained = network !== true && (await hasSandbox())
+    return contained ? accesses.map((one) => (one.kind === 'fetch' ? one : { ...one, contained })) : accesses
   }
 
   /** As its words have it. */
   function written(input: ShellInput): readonly SeenAccess[] {
-    const place = { root, cwd: likelyWorkplace(root, input.cwd) }
+    const home = settings.env.HOME ?? process.env.HOME ?? homedir()
+    const place = { root, cwd: likelyWorkplace(root, input.cwd), home }
     switch (input.form) {
       case 'line':
         return lineAccess(input.line, place)
       case 'lines':
         return input.lines.flatMap((line) => lineAccess(line, place))
-      case 'argv': {
-        // A variable can turn a harmless program into another: with any it is what `env` would run.
-        const variables = Object.entries(input.env).map(([name, value]) => `${name}=${value}`)
-        return argvAccess(variables.length > 0 ? ['env', ...variables, ...input.argv] : input.argv, place)
-      }
+      case 'argv':
+        return argvAccess(input.argv, place, input.env)
     }
   }
 
-  /** Other shells have another language: what a line means to them is not known here. */
-  function lineAccess(line: string, place: { root: string; cwd: string }): readonly SeenAccess[] {
-    const shell = languageOf(program)
-    return shell ? commandAccess(line, { ...place, shell }) : [{ kind: 'run', command: line, opaque: true }]
+  /** To another shell than these a line may be anything. */
+  function lineAccess(line: string, place: Place): readonly SeenAccess[] {
+    const isKnown = ['bash', 'sh', 'dash', 'ash'].includes(basename(program))
+    return isKnown ? commandAccess(line, place) : [{ kind: 'run', command: line, opaque: true }]
   }
 
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
@@ -138,9 +142,16 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     return { file: program, args: ['-c', '--', line] }
   }
 
+  let found: Promise<boolean> | undefined
+  /** Looked for once: what was allowed because there is a sandbox must not run without. */
+  function hasSandbox(): Promise<boolean> {
+    found ??= sandbox === 'off' ? Promise.resolve(false) : findSandbox({ root, writable }).then(Boolean)
+    return found
+  }
+
   async function inSandbox(): Promise<boolean> {
     if (sandbox === 'off') return false
-    if (await findSandbox({ root, writable })) return true
+    if (await hasSandbox()) return true
     if (sandbox === 'auto') return false
     throw new Error(
       `commands may run only inside a sandbox, and there is none here: ${await sandboxProblem({ root, writable })}. No command will work until the user changes that`,
@@ -153,12 +164,6 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   }
 
   return { access, run }
-}
-
-function languageOf(program: string): 'bash' | 'sh' | undefined {
-  const name = basename(program)
-  if (name === 'bash') return 'bash'
-  return ['sh', 'dash', 'ash'].includes(name) ? 'sh' : undefined
 }
 
 /** What a shell says of a program that is not there or cannot be run. */

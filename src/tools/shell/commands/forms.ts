@@ -1,0 +1,140 @@
+import type { PlainWord } from './plain-line.ts'
+import { programNamed } from './programs.ts'
+
+/** What the words of a program with a grammar of its own come to. */
+export interface Form {
+  readonly readOnly: boolean
+  /** Which word makes it run, or write, something that no rule for it speaks of; 0 is its name. */
+  readonly opaqueAt?: number
+  /** It opens files that are not among its words. */
+  readonly opens?: true
+}
+
+const reads: Form = { readOnly: true }
+const opaqueAt = (at: number): Form => ({ readOnly: false, opaqueAt: at })
+
+const set = (text: string) => new Set(text.split(' '))
+
+const findFlags = set(
+  '-H -L -P -not -o -a -and -or -print -print0 -prune -empty -xdev -mount -follow -depth -ls -quit -true -false -readable -writable -executable -daystart -noleaf -nouser -nogroup -d -version ! ( ) ,',
+)
+const findValues = set(
+  '-name -iname -path -ipath -wholename -iwholename -type -xtype -size -mtime -mmin -ctime -cmin -atime -amin -newer -anewer -cnewer -newermt -maxdepth -mindepth -perm -user -group -uid -gid -regex -iregex -regextype -links -samefile -inum -fstype -printf -lname -ilname -used',
+)
+
+function find(words: readonly PlainWord[]): Form {
+  let deletes = false
+  let opens = false
+  let inTests = false
+  for (let at = 1; at < words.length; at++) {
+    const { value = '' } = words[at] ?? {}
+    if (findFlags.has(value)) inTests ||= !/^-[HLP]$/.test(value)
+    else if (findValues.has(value)) {
+      inTests = true
+      at++
+    } else if (value === '-delete') deletes = true
+    else if (/^-exec(?:dir)?$/.test(value)) {
+      const end = words.findIndex((word, index) => index > at && /^[;+]$/.test(word.value))
+      if (end < 0 || !onlyReads(words[at + 1])) return opaqueAt(Math.min(at + 1, words.length - 1))
+      opens = true
+      inTests = true
+      at = end
+    } else if (value.startsWith('-') || inTests) return opaqueAt(at)
+  }
+  return { readOnly: !deletes, ...(opens && { opens: true }) }
+}
+
+/** Whatever words it is given. */
+export function onlyReads(program: PlainWord | undefined): boolean {
+  const known = programNamed(program?.value ?? '')
+  return (
+    known?.kind === 'reads' &&
+    known.flags === undefined &&
+    !forms.has(program?.value ?? '') &&
+    program?.value !== 'cd'
+  )
+}
+
+function xargs(words: readonly PlainWord[]): Form {
+  let at = 1
+  for (; words[at]?.value.startsWith('-'); at++) {
+    const { value = '' } = words[at] ?? {}
+    if (/^-[nPL]$/.test(value) && /^\d+$/.test(words[at + 1]?.value ?? '')) at++
+    else if (value === '-I' && /^(?:\{\}|%)$/.test(words[at + 1]?.value ?? '')) at++
+    else if (!/^(?:-[0rt]+|-[nPL]\d+|-I(?:\{\}|%)|--null|--no-run-if-empty)$/.test(value)) return opaqueAt(0)
+  }
+  return onlyReads(words[at]) ? { readOnly: true, opens: true } : opaqueAt(0)
+}
+
+const awkPrints =
+  /^\s*(?:NR\s*[=<>]=?\s*\d+\s*)?\{\s*print(?:\s*\$(?:\d+|NF)(?:\s*,\s*\$(?:\d+|NF))*)?\s*;?\s*\}\s*$/
+
+/** `awk '{print $1}'` and its like; all else may run programs and write files. */
+function awk(words: readonly PlainWord[]): Form {
+  const [first, second] = words.slice(1).map(({ value }) => value)
+  const at = first === '-F' ? 3 : /^-F[^-]/.test(first ?? '') ? 2 : 1
+  if (first === '-F' && second === undefined) return opaqueAt(0)
+  const files = words.slice(at + 1)
+  // A name with `=` sets a variable, and an option may stand anywhere.
+  const arePlain = files.every(({ value }) => !value.startsWith('-') && !value.includes('='))
+  return awkPrints.test(words[at]?.value ?? '') && arePlain ? reads : opaqueAt(0)
+}
+
+const sedAddress = String.raw`(?:\d+|\$|/(?:\\.|[^/\\])*/)`
+const sedCommand = new RegExp(
+  String.raw`\s*(?:${sedAddress}(?:\s*,\s*[+~]?${sedAddress})?\s*!?)?\s*(?:s([^\s\w\\;])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpIiM\d]*|[=dDgGhHlnNpPx]|[qQ]\d*)\s*(?:;|\n|$)`,
+  'y',
+)
+
+/** `e` runs commands and `w` writes files, also as flags of `s`. What cannot be read here may be either. */
+function sed(words: readonly PlainWord[]): Form {
+  const scripts: string[] = []
+  const operands: string[] = []
+  let changes = false
+  for (let at = 1; at < words.length; at++) {
+    const { value = '' } = words[at] ?? {}
+    if (!value.startsWith('-')) operands.push(value)
+    else if (value === '-e') scripts.push(words[++at]?.value ?? 'e')
+    else if (/^(?:-[nErszu]*i(?:[.~][\w.~-]*)?|--in-place)$/.test(value)) changes = true
+    else if (!/^(?:-[nErszu]+|--(?:quiet|silent|regexp-extended))$/.test(value)) return opaqueAt(at)
+  }
+  if (scripts.length === 0) scripts.push(operands[0] ?? 'e')
+  return scripts.every(sedIsPlain) ? { readOnly: !changes } : opaqueAt(0)
+}
+
+function sedIsPlain(script: string): boolean {
+  sedCommand.lastIndex = 0
+  while (sedCommand.lastIndex < script.length) if (!sedCommand.test(script)) return false
+  return true
+}
+
+/** In bash `-v` and `-R` evaluate a subscript. */
+function tested(words: readonly PlainWord[]): Form {
+  const args = words[0]?.value === '[' ? words.slice(1, -1) : words.slice(1)
+  const isPlain = args.every(({ value, glob }) => !/^-[vR]$|\[/.test(value) && glob === undefined)
+  return isPlain && (words[0]?.value !== '[' || words.at(-1)?.value === ']') ? reads : opaqueAt(-1)
+}
+
+/** In bash `-v` sets a variable, the subscript of which it evaluates. */
+function printf(words: readonly PlainWord[]): Form {
+  const { value = '-', glob } = words[1] ?? {}
+  return value.startsWith('-') || glob !== undefined ? opaqueAt(-1) : reads
+}
+
+function setOptions(words: readonly PlainWord[]): Form {
+  const [first, ...rest] = words.slice(1).map(({ value }) => value)
+  const isPlain =
+    /^-[eux]*o?$/.test(first ?? '') && (first?.endsWith('o') ? rest.join() === 'pipefail' : rest.length === 0)
+  return isPlain ? reads : opaqueAt(-1)
+}
+
+/** By the name of the program. An `opaqueAt` of -1 is the whole line. */
+export const forms: ReadonlyMap<string, (words: readonly PlainWord[]) => Form> = new Map([
+  ['find', find],
+  ['xargs', xargs],
+  ...['awk', 'gawk', 'mawk', 'nawk'].map((name) => [name, awk] as const),
+  ...['sed', 'gsed'].map((name) => [name, sed] as const),
+  ...['test', '['].map((name) => [name, tested] as const),
+  ['printf', printf],
+  ['set', setOptions],
+])

@@ -1,0 +1,71 @@
+import type { PlainWord } from './plain-line.ts'
+
+export interface GivenOption {
+  /** A letter, or a long name as it is written, without its dashes. */
+  readonly name: string
+  readonly value: PlainWord | undefined
+  /** Which of the words it stands in. */
+  readonly at: number
+}
+
+export interface Parted {
+  readonly options: readonly GivenOption[]
+  readonly operands: readonly PlainWord[]
+  /** Words that look like options behind an operand or `--`: to some programs they are operands. */
+  readonly late: number
+  /** Where reading ended: behind the last word, or with `stops` at the first operand. */
+  readonly end: number
+}
+
+/** How many words an option takes: 0, 1 or 2. */
+export type Takes = (name: string) => number
+
+/** Reads options as getopt_long(3) does: letters together, a value in the same word or the next, options behind operands unless `stops`. */
+export function parted(args: readonly PlainWord[], takes: Takes, { stops = false } = {}): Parted {
+  const options: GivenOption[] = []
+  const operands: PlainWord[] = []
+  let late = 0
+  let next = 0
+  for (; next < args.length; next++) {
+    const word = args[next] as PlainWord
+    const at = next
+    const take = (name: string): PlainWord | undefined => {
+      const count = takes(name)
+      next += count
+      return count > 0 ? args[next] : undefined
+    }
+    if (word.value === '--') {
+      next++
+      if (!stops) {
+        const rest = args.slice(next)
+        late += rest.filter(isOption).length
+        operands.push(...rest)
+        next = args.length
+      }
+      break
+    }
+    if (!isOption(word)) {
+      if (stops) break
+      operands.push(word)
+      continue
+    }
+    if (operands.length > 0) late++
+    if (word.value.startsWith('--')) {
+      const [name = '', ...rest] = word.value.slice(2).split('=')
+      options.push({ name, at, value: rest.length > 0 ? { ...word, value: rest.join('=') } : take(name) })
+      continue
+    }
+    for (let letter = 1; letter < word.value.length; letter++) {
+      const name = word.value[letter] as string
+      const rest = word.value.slice(letter + 1)
+      const hasValue = takes(name) > 0
+      options.push({ name, at, value: !hasValue ? undefined : rest ? { ...word, value: rest } : take(name) })
+      if (hasValue) break
+    }
+  }
+  return { options, operands, late, end: Math.min(next, args.length) }
+}
+
+function isOption({ value }: PlainWord): boolean {
+  return value.startsWith('-') && value !== '-'
+}
