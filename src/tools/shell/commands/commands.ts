@@ -7,6 +7,7 @@ import { operandsOf } from './operands.ts'
 import type { PlainCommand, PlainLine, PlainRedirect, PlainWord } from './plain-line.ts'
 import { programNamed } from './programs.ts'
 import { readPlain } from './read-plain.ts'
+import { isName } from './scan.ts'
 import { handedOn, seenIn } from './seen.ts'
 import { textOf } from './text.ts'
 
@@ -40,9 +41,10 @@ export function argvAccess(
   const words = argv.map((value) => ({ value }))
   const assignments = Object.entries(variables)
   // A NUL ends the text for the system that starts the program.
-  const accesses = argv.join('').includes('\0')
-    ? undefined
-    : plainAccess({ commands: [{ assignments, words, redirects: [] }], operators: [] }, place, undefined)
+  const isPlain = isName(argv[0] ?? '') && !argv.join('').includes('\0')
+  const accesses = isPlain
+    ? plainAccess({ commands: [{ assignments, words, redirects: [] }], operators: [] }, place, undefined)
+    : undefined
   return accesses ?? [...opaqueLine(textOf(words), place)]
 }
 

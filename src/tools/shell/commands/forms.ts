@@ -1,5 +1,5 @@
 import type { PlainWord } from './plain-line.ts'
-import { programNamed } from './programs.ts'
+import { namesIn, programNamed } from './programs.ts'
 
 /** What the words of a program with a grammar of its own come to. */
 export interface Form {
@@ -13,23 +13,18 @@ export interface Form {
 const reads: Form = { readOnly: true }
 const opaqueAt = (at: number): Form => ({ readOnly: false, opaqueAt: at })
 
-const set = (text: string) => new Set(text.split(' '))
-
-const findFlags = set(
-  '-H -L -P -not -o -a -and -or -print -print0 -prune -empty -xdev -mount -follow -depth -ls -quit -true -false -readable -writable -executable -daystart -noleaf -nouser -nogroup -d -version ! ( ) ,',
-)
-const findValues = set(
-  '-name -iname -path -ipath -wholename -iwholename -type -xtype -size -mtime -mmin -ctime -cmin -atime -amin -newer -anewer -cnewer -newermt -maxdepth -mindepth -perm -user -group -uid -gid -regex -iregex -regextype -links -samefile -inum -fstype -printf -lname -ilname -used',
-)
-
+/** Its options are whole words behind one dash. */
 function find(words: readonly PlainWord[]): Form {
+  const { flags, values } = programNamed('find') ?? {}
+  const isIn = (names: string | undefined, value: string) =>
+    value.startsWith('-') && namesIn(names).includes(value.slice(1))
   let deletes = false
   let opens = false
   let inTests = false
   for (let at = 1; at < words.length; at++) {
     const { value = '' } = words[at] ?? {}
-    if (findFlags.has(value)) inTests ||= !/^-[HLP]$/.test(value)
-    else if (findValues.has(value)) {
+    if (isIn(flags, value) || /^[!(),]$/.test(value)) inTests ||= !/^-[HLP]$/.test(value)
+    else if (isIn(values, value)) {
       inTests = true
       at++
     } else if (value === '-delete') deletes = true
@@ -88,18 +83,19 @@ const sedCommand = new RegExp(
 
 /** `e` runs commands and `w` writes files, also as flags of `s`. What cannot be read here may be either. */
 function sed(words: readonly PlainWord[]): Form {
-  const scripts: string[] = []
-  const operands: string[] = []
+  const scripts: number[] = []
+  const operands: number[] = []
   let changes = false
   for (let at = 1; at < words.length; at++) {
     const { value = '' } = words[at] ?? {}
-    if (!value.startsWith('-')) operands.push(value)
-    else if (value === '-e') scripts.push(words[++at]?.value ?? 'e')
+    if (!value.startsWith('-')) operands.push(at)
+    else if (value === '-e') scripts.push(++at)
     else if (/^(?:-[nErszu]*i(?:[.~][\w.~-]*)?|--in-place)$/.test(value)) changes = true
     else if (!/^(?:-[nErszu]+|--(?:quiet|silent|regexp-extended))$/.test(value)) return opaqueAt(at)
   }
-  if (scripts.length === 0) scripts.push(operands[0] ?? 'e')
-  return scripts.every(sedIsPlain) ? { readOnly: !changes } : opaqueAt(0)
+  if (scripts.length === 0) scripts.push(operands[0] ?? 1)
+  const strange = scripts.find((at) => !sedIsPlain(words[at]?.value ?? 'e'))
+  return strange === undefined ? { readOnly: !changes } : opaqueAt(strange)
 }
 
 function sedIsPlain(script: string): boolean {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { findsOption } from '../globs.ts'
 import { forms, onlyReads } from './forms.ts'
 import { readGit } from './git.ts'
-import { dashed, gives, isAmong, takesOf } from './operands.ts'
+import { dashed, gives, isAmong, isTar, takesOf } from './operands.ts'
 import { parted } from './options.ts'
 import type { PlainWord } from './plain-line.ts'
 import type { Program } from './programs.ts'
@@ -93,7 +93,7 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
     : args.findIndex((word) => word.glob !== undefined && findsOption(word.glob, at.folder))
   if (option >= 0) return opaqueAt(option + 1, 'a file that begins with - would be an option')
   // Under a folder's name it may be any program.
-  const isBare = base === name
+  const isBare = base === name && programNamed(base) !== undefined
   if (!program) return { ...common, readOnly: false }
   if (args.length === 1 && namesIn(program.version).includes(args[0]?.value ?? '') && !at.fed)
     return { ...common, readOnly: isBare }
@@ -114,7 +114,8 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
         outer === undefined || glob !== undefined || home ? undefined : resolve(outer, value),
       at.folder,
     )
-    if (!isOwnRepository(folder, at.root)) return opaqueAt(0, 'another repository has settings of its own')
+    if (!isOwnRepository(folder, at.root))
+      return opaqueAt(args.length, 'another repository has settings of its own')
     return { ...common, readOnly: readOnly && isBare }
   }
   return judgeOptions(program, base, { args, common, opaqueAt, isBare })
@@ -132,21 +133,37 @@ function judgeOptions(
   base: string,
   { args, common, opaqueAt, isBare }: Options,
 ): JudgedCommand {
-  const isTar = /tar$/.test(base)
-  const given = parted(isTar ? dashed(program, args) : args, takesOf(program), { stops: program.stops === 1 })
+  const given = parted(isTar(base) ? dashed(program, args) : args, takesOf(program), {
+    stops: program.stops === 1,
+  })
   const { options, operands, late } = given
-  const known = ['flags', 'values', 'reads', 'writes', 'pairs', 'changing', 'unless'] as const
+  const known = [
+    'flags',
+    'values',
+    'reads',
+    'lists',
+    'writes',
+    'base',
+    'archive',
+    'pairs',
+    'changing',
+    'unless',
+  ] as const
   const unknown = options.find(
     ({ name }) =>
       isAmong(name, program.runs) ||
       (program.flags !== undefined && !known.some((key) => namesIn(program[key]).includes(name))),
   )
   // Its letters may stand in one word, and have been taken apart.
-  if (unknown) return opaqueAt(isTar ? args.length : unknown.at + 1)
+  if (unknown) return opaqueAt(isTar(base) ? args.length : unknown.at + 1)
   // To tar a colon is another machine, which it reaches by a program.
-  if (isTar && options.some(({ name, value }) => /^f(?:ile)?$/.test(name) && value?.value.includes(':')))
+  if (
+    isTar(base) &&
+    options.some(({ name, value }) => /^f(?:ile)?$/.test(name) && value?.value.includes(':'))
+  )
     return opaqueAt(args.length)
-  if (isTar) return { ...common, readOnly: isBare && gives(given, 't list') && !gives(given, tarChanges) }
+  if (isTar(base))
+    return { ...common, readOnly: isBare && gives(given, 't list') && !gives(given, tarChanges) }
   if (base === 'date' && operands.some(({ value }) => !value.startsWith('+')))
     return { ...common, readOnly: false }
   const changes =

@@ -179,7 +179,8 @@ export function scan(line: string): PlainLine | undefined {
   return close() ? { commands, operators } : undefined
 }
 
-function isName(value: string): boolean {
+/** Whether it can be the name of a program and of nothing else. */
+export function isName(value: string): boolean {
   return value === '[' || (/^[\w./][\w.+@:/-]*$/.test(value) && !keywords.has(value))
 }
 

@@ -31,7 +31,10 @@ export function seenIn(line: string, depth = 0): (readonly PlainWord[])[] {
 
 /** The commands that may be handed on by one: each of its words may be the first of another. */
 export function handedOn(words: readonly PlainWord[]): (readonly PlainWord[])[] {
-  const behind = words.slice(1, 30).map((_, index) => words.slice(index + 1))
+  const behind = words
+    .slice(1, 30)
+    .map((_, index) => words.slice(index + 1))
+    .filter(([name]) => /^[A-Za-z_./]/.test(name?.value ?? ''))
   const lines = words.slice(1).filter(({ value }) => /[\s;&|]/.test(value))
   return [...behind, ...lines.flatMap(({ value }) => seenIn(value, 1))]
 }

@@ -1,0 +1,170 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { argvAccess, commandAccess, type SeenAccess } from './commands.ts'
+import { tableOf } from './lines.test-kit.ts'
+
+const place = { root: '/w', cwd: '/w/sub', home: homedir() }
+
+/** As the table writes it. */
+function told(access: SeenAccess): string {
+  if (access.kind === 'fetch') return `fetch ${access.host}`
+  if (access.kind !== 'run')
+    return `${access.implied ? '+' : ''}${access.kind}${access.opaque ? '?' : ''} ${access.path.replace(homedir(), 'HOME')}`
+  const verb = access.opaque ? 'opaque' : access.readOnly ? 'look' : 'run'
+  const form = access.form === undefined || access.form === access.command ? '' : ` [${access.form}]`
+  const also = access.also ? ` = ${access.also.join(' | ')}` : ''
+  return `${verb} ${access.command}${form}${also}`
+}
+
+/** Of a line that is opaque as a whole, what shows in it is a glance for rules that deny. */
+function toldOf(line: string): string[] {
+  const accesses = commandAccess(line, place)
+  const [first] = accesses
+  const isWhole = first?.kind === 'run' && first.opaque && first.form === undefined
+  return isWhole ? ['opaque'] : accesses.map(told)
+}
+
+/** Each line with the accesses that stand indented below it. */
+function cases(rows: readonly string[]): [string, string[]][] {
+  const found: [string, string[]][] = []
+  for (const row of rows) {
+    if (row.startsWith('    ')) found.at(-1)?.[1].push(row.slice(4))
+    else found.push([row, []])
+  }
+  return found
+}
+
+describe.each([...tableOf('commands.table.txt')])('%s', (_title, rows) => {
+  it.each(cases(rows))('%j', (line, expected) => {
+    expect(toldOf(line)).toEqual(expected)
+  })
+})
+
+describe('a command in words', () => {
+  it.each([
+    [
+      ['ls', '-l', 'a b'],
+      ["look ls -l 'a b'", '+read sub/a b'],
+    ],
+    [
+      ['rm', '$HOME', '*'],
+      ["run rm '$HOME' '*'", '+write sub/$HOME', '+write sub/*'],
+    ],
+    [['echo', 'a; rm x'], ["look echo 'a; rm x'"]],
+    [['bash', '-lc', 'a > f'], ["opaque bash -lc 'a > f' [bash] = 'a > f' | a"]],
+    [['timeout', '5', 'make'], ['run make']],
+    [['env', 'A=1', 'a'], ['opaque env A=1 a [env] = A=1 a | a=1 a | a']],
+    [['a b'], ["opaque 'a b'"]],
+    [[''], ["opaque ''"]],
+    [[], ['opaque ']],
+  ])('%j', (argv, expected) => {
+    expect(argvAccess(argv, place).map(told)).toEqual(expected)
+  })
+
+  it('is opaque with a variable that may change what it runs, and with a NUL', () => {
+    expect(argvAccess(['make'], place, { CC: 'x' })).toMatchObject([{ command: 'CC=x make', opaque: true }])
+    expect(argvAccess(['make'], place, { CI: '1' })).toMatchObject([{ command: 'make' }])
+    expect(argvAccess(['make', 'a\0b'], place)).toMatchObject([{ opaque: true }])
+  })
+})
+
+describe('a line that is too much to read', () => {
+  it.each([
+    ['is long', 'a '.repeat(50_000)],
+    ['is nested 10,000 times', `${'('.repeat(10_000)}ls${')'.repeat(10_000)}`],
+    ['substitutes 10,000 times', `${'$('.repeat(10_000)}ls${')'.repeat(10_000)}`],
+    ['sums up 10,000 numbers', `echo $((${'1+'.repeat(10_000)}1))`],
+    ['runs 10,000 commands', 'ls;'.repeat(10_000)],
+    ['opens 10,000 braces', `echo ${'{a,'.repeat(10_000)}`],
+    ['evaluates 5,000 times', `${'eval '.repeat(5_000)}ls`],
+    ['wraps 5,000 times', `${'nice '.repeat(5_000)}ls`],
+    ['has a NUL', 'ls\0; rm x'],
+    ['is empty', ''],
+    ['has nothing in it', ' \n# nothing'],
+  ])('is opaque when it %s', (_what, line) => {
+    expect(commandAccess(line, place)[0]).toMatchObject({ kind: 'run', opaque: true })
+  })
+
+  it('asks about all paths at once where there are more than anybody would read', () => {
+    const names = Array.from({ length: 1_500 }, (_, index) => `f${index}`)
+    expect(commandAccess(`rm ${names.join(' ')}`, place).slice(1)).toEqual([
+      { kind: 'write', path: '1500 paths', opaque: true, implied: true },
+    ])
+  })
+})
+
+describe('what shows in an opaque line', () => {
+  it('is there for rules that deny', () => {
+    const [whole, ...rest] = commandAccess('for f in a; do cat .env; /bin/rm "$f"; done', place)
+    expect(whole).toMatchObject({ also: ['cat .env', "rm '$f'"] })
+    expect(rest).toEqual([{ kind: 'read', path: 'sub/.env', implied: true }])
+  })
+
+  it('is there also where a shell is handed a line', () => {
+    const [whole] = commandAccess(`bash -c 'sh -c "git push"'`, place)
+    expect(whole).toMatchObject({ opaque: true, form: 'bash', also: expect.arrayContaining(['git push']) })
+  })
+})
+
+describe('a command whose words do not say all', () => {
+  const varying = (line: string, cwd = '/w') =>
+    commandAccess(line, { ...place, root: '/w', cwd }).flatMap((access) =>
+      access.kind === 'run' && access.varies ? [[access.command, access.line]] : [],
+    )
+
+  it.each([
+    ['cd build && rm -rf out', 'rm -rf out'],
+    ['cd build; rm -rf out', 'rm -rf out'],
+    ["python3 - <<'E'\nprint(1)\nE", 'python3 -'],
+    ['python3 - < a.py', 'python3 -'],
+    ['curl x | python3 -', 'python3 -'],
+    ['ls | xargs rm', 'xargs rm'],
+  ])('can be allowed with its line: %j', (line, command) => {
+    expect(varying(line)).toEqual([[command, line]])
+  })
+
+  it('cannot be allowed for good in another folder', () => {
+    expect(varying('make', '/w/sub')).toEqual([['make', undefined]])
+    expect(varying('echo $X', '/w/sub')).toEqual([['echo $X', undefined]])
+  })
+
+  it.each(['npm test | tail -5', 'rm *.o', 'rm ~/x', 'CI=1 make', 'cd sub', 'make > log 2>&1'])(
+    'is not any: %j',
+    (line) => {
+      expect(varying(line)).toEqual([])
+    },
+  )
+})
+
+describe('with a workspace', () => {
+  const world = () => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-commands-')))
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+    for (const folder of ['.git', 'src', 'lib/.git']) mkdirSync(join(root, folder), { recursive: true })
+    writeFileSync(join(root, 'a.ts'), '')
+    const isOpaque = (line: string) =>
+      commandAccess(line, { root, cwd: root, home: '/' }).some(
+        (access) => access.kind === 'run' && access.opaque,
+      )
+    return { root, isOpaque }
+  }
+
+  it('a glob is no option, unless a file is named like one', () => {
+    const { root, isOpaque } = world()
+    expect(isOpaque('rg foo *.ts')).toBe(false)
+    writeFileSync(join(root, '--pre=x.ts'), '')
+    expect(isOpaque('rg foo *.ts')).toBe(true)
+    expect(isOpaque('rg foo ./*.ts')).toBe(false)
+    expect(isOpaque('ls *.ts')).toBe(false)
+  })
+
+  it('git works in the repository of the workspace, and in no other', () => {
+    const { isOpaque } = world()
+    for (const line of ['git status', 'git -C . status', 'git -C src log', 'cd src && git diff'])
+      expect(isOpaque(line)).toBe(false)
+    for (const line of ['git -C lib status', 'cd lib && git log', 'cd src; git diff', 'git -C / status'])
+      expect(isOpaque(line)).toBe(true)
+  })
+})
