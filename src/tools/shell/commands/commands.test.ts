@@ -56,7 +56,7 @@ describe('a command in words', () => {
     [['bash', '-lc', 'a > f'], ["opaque bash -lc 'a > f' [bash] = 'a > f' | a"]],
     [['timeout', '5', 'make'], ['run make']],
     [['env', 'A=1', 'a'], ['opaque env A=1 a [env] = A=1 a | a=1 a | a']],
-    [['a b'], ["opaque 'a b'"]],
+    [['a b'], ["opaque 'a b' = a b"]],
     [[''], ["opaque ''"]],
     [[], ['opaque ']],
   ])('%j', (argv, expected) => {
