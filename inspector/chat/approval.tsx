@@ -40,7 +40,8 @@ const drafts = new WeakMap<
 type AskProps = Pick<Approval, 'request'> & { readonly session: Session }
 
 function Ask({ request, session }: AskProps) {
-  const original = pretty(request.input)
+  // JSON says the same with what cannot be seen written out.
+  const original = visible(pretty(request.input))
   const [draft, setDraft] = useState(
     drafts.get(request) ?? {
       text: original,
@@ -106,7 +107,7 @@ function Ask({ request, session }: AskProps) {
       </label>
       {request.remember && (
         <label>
-          Allow {request.remember.rules.join(', ')}{' '}
+          Allow {visible(request.remember.rules.join(', '))}{' '}
           <select
             value={remember}
             onChange={({ currentTarget }) => change({ remember: currentTarget.value as typeof remember })}

@@ -6,11 +6,12 @@ describe('what cannot be seen', () => {
     expect(visible('\u001b[31mred\u0007')).toBe('\\u001b[31mred\\u0007')
     expect(visible('abc\u202edcba')).toBe('abc\\u202edcba')
     expect(visible('a\u200bb\ufeffc\u2028d\u{e0041}')).toBe('a\\u200bb\\ufeffc\\u2028d\\udb40\\udc41')
+    expect(visible('a\u3164b\ue000c\u{e0100}')).toBe('a\\u3164b\\ue000c\\udb40\\udd00')
   })
 
   it('is also half of a character', () => {
     expect(visible('\ud83d!')).toBe('\\ud83d!')
-    expect(visible('🦀 é 日本 👨‍👩‍👧')).toBe('🦀 é 日本 👨‍👩‍👧')
+    expect(visible('🦀 é 日本 👨‍👩‍👧 ❤️')).toBe('🦀 é 日本 👨‍👩‍👧 ❤️')
   })
 
   it('is not a tab or a line feed', () => {

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline'
 import type { Answer, ApprovalRequestEvent } from '../protocol/index.ts'
-import { cleanLine } from './terminal/index.ts'
+import { cleanLine, spelledLine } from './terminal/index.ts'
 
 /** What is asked of a person, in a line. */
 export function questionOf({ name, input, reason, permission }: ApprovalRequestEvent): string {
   // The reason names what rules look at; the query of a URL and the text of a file are only here.
-  if (permission && reason) return cleanLine(`${name} ${shown(input)}: ${reason}. Allow it?`)
-  return cleanLine(reason ?? `Run ${name} with ${shown(input)}?`)
+  if (permission && reason) return spelledLine(`${name} ${shown(input)}: ${reason}. Allow it?`)
+  return spelledLine(reason ?? `Run ${name} with ${shown(input)}?`)
 }
 
 const mostShown = 4000
@@ -40,7 +40,7 @@ export function confirm(request: ApprovalRequestEvent, signal: AbortSignal): Pro
     const { remember: offered } = request
     const ways = offered?.for.map((how) => (how === 'thread' ? 't in this thread' : 'a always')) ?? []
     // What would be allowed is shown before it is.
-    const more = offered ? `${ways.join('/')}: ${cleanLine(offered.rules.join(', '))}/` : ''
+    const more = offered ? `${ways.join('/')}: ${spelledLine(offered.rules.join(', '))}/` : ''
     reader.question(`${questionOf(request)} [y/${more}N, or why not] `, (line) => {
       const said = cleanLine(line)
       const remember = offered?.for.find((how) => new RegExp(`^${how[0]}(${how.slice(1)})?$`, 'i').test(said))

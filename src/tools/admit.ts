@@ -123,10 +123,11 @@ function admitDecided<Context>(
 function judge(prepared: Ready, guard: Guard | undefined): Admission | Promise<Admission> {
   if (!guard) return prepared
   const { tool, input, value } = prepared
+  const { name, fingerprint } = tool
   return safely(
     () =>
       andThen(tool.access?.(value as never), (access) =>
-        andThen(guard.judge({ name: tool.name, input, access }), (ruling): Admission => {
+        andThen(guard.judge({ name, input, access, fingerprint }), (ruling): Admission => {
           if (ruling.decision !== 'deny') return { ...prepared, judged: { ruling, access } }
           return {
             ...refused(`Not run: ${ruling.reason}.`, 'blocked'),

@@ -50,6 +50,8 @@ export interface JudgedCall {
   readonly input: JsonObject
   /** Undefined if the tool does not say what it touches. */
   readonly access: readonly Access[] | undefined
+  /** The tool's `fingerprint`, if it has one. */
+  readonly fingerprint?: string | undefined
 }
 
 /** What a policy says of a call. */

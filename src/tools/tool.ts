@@ -140,6 +140,8 @@ export interface Tool<Context = any> extends ToolSpec {
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  /** Of a tool that others describe, and may describe differently another time: what people allow is allowed for this one. */
+  readonly fingerprint?: string
   // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
   readonly run: (input: never, context: ToolContext<Context>) => unknown
 }
@@ -148,6 +150,8 @@ export interface Tool<Context = any> extends ToolSpec {
 // biome-ignore lint/suspicious/noExplicitAny: as with a bare `Tool[]`
 export interface Toolbox<Context = any> {
   readonly tools: readonly Tool<Context>[]
+  /** What people should know of these tools where they run, in whole sentences. Never rejects. */
+  readonly notices?: () => Promise<readonly string[]>
 }
 
 /** What `approve` said, read the same way everywhere. */

@@ -7,7 +7,7 @@ import { openDesk } from './desk.ts'
 import { describePage, screenshot } from './page.test-kit.ts'
 
 /** A desk whose refunds ask first; what was paid is remembered. */
-async function refundDesk() {
+async function refundDesk(id = 'ORD-42') {
   const paid: unknown[] = []
   const refund = tool({
     name: 'refund_order',
@@ -20,7 +20,7 @@ async function refundDesk() {
     },
   })
   const desk = await openDesk({
-    script: [[{ call: 'refund_order', input: { id: 'ORD-42', amount: 100 } }], 'So be it.'],
+    script: [[{ call: 'refund_order', input: { id, amount: 100 } }], 'So be it.'],
     agents: (model) => ({ helper: agent({ model, tools: [refund] }) }),
   })
   return { ...desk, paid }
@@ -95,6 +95,18 @@ describePage('a call that waits for a person', (visit) => {
       event.type === 'approval' ? [event] : [],
     )
     expect(decisions).toEqual([{ type: 'approval', callId: expect.any(String), approved: true }])
+  })
+
+  test('shows what cannot be seen in its input, and is allowed as it was', async () => {
+    const desk = await refundDesk('ORD-\u202e24\u{e0041}')
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    await chat.say('My money, please')
+    const input = page.getByRole('textbox', { name: /^Input/ })
+    expect(await input.inputValue()).toContain('"ORD-\\u202e24\\udb40\\udc41"')
+    await chat.button('Allow').click()
+    await chat.ends(1)
+    expect(desk.paid).toEqual([{ id: 'ORD-\u202e24\u{e0041}', amount: 100 }])
   })
 
   test('is told why it was denied', async () => {

@@ -2,7 +2,15 @@ import { createInterface } from 'node:readline'
 import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
 import type { Call } from '../terminal/index.ts'
-import { callsOf, cleanLine, cleanText, clip, deltaCleaner, statusOf } from '../terminal/index.ts'
+import {
+  callsOf,
+  cleanLine,
+  cleanText,
+  clip,
+  deltaCleaner,
+  spelledLine,
+  statusOf,
+} from '../terminal/index.ts'
 import type { Front, Person, Status } from './front.ts'
 import { atRest } from './front.ts'
 import { replyHelp } from './reply.ts'
@@ -103,8 +111,8 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
       const { question } = next
       if (question && question.callId !== before.question?.callId) {
         const { name, input, reason } = question
-        line(`? ${clip(cleanLine(`${name} ${JSON.stringify(input)}`), 2000)}`)
-        if (reason) line(`  ${cleanLine(reason)}`)
+        line(`? ${clip(spelledLine(`${name} ${JSON.stringify(input)}`), 2000)}`)
+        if (reason) line(`  ${spelledLine(reason)}`)
         line(`  ${replyHelp(question)}`)
         ask()
       } else if (before.busy && !next.busy) ask()

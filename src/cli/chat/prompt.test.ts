@@ -58,7 +58,10 @@ describe('what stands below the conversation', () => {
       reason: 'Really\u001b[2J?',
     } as const
     const { rows, cursor } = show({ width: 60, status: { ...atRest, busy: true, question } })
-    expect(rows.slice(0, 2)).toEqual(['? refund {"id":"ORD-1","note":""}', '  Really?'])
+    expect(rows.slice(0, 2)).toEqual([
+      '? refund {"id":"ORD-1","note":"\\u{9b}2J\\u{9b}2J\\u{9b}2J"}',
+      '  Really\\u001b[2J?',
+    ])
     expect(cursor.row).toBe(rows.length - 1)
   })
 

@@ -1,6 +1,6 @@
 import type { ApprovalRequestEvent } from '../../protocol/index.ts'
 import type { Cursor, Paint, Span } from '../terminal/index.ts'
-import { cleanLine, clip, layRows, style, wrap } from '../terminal/index.ts'
+import { cleanLine, clip, layRows, spelledLine, style, wrap } from '../terminal/index.ts'
 import { completions } from './commands.ts'
 import { prompt, saidRows } from './conversation-view.ts'
 import type { Draft } from './editor.ts'
@@ -52,12 +52,14 @@ function waitingRows({ busy, waiting }: Status, width: number): Row[] {
 function questionRows(question: ApprovalRequestEvent | undefined, width: number): Row[] {
   if (!question) return []
   const { name, input, reason } = question
-  const call = clip(cleanLine(`${name} ${JSON.stringify(input).slice(0, 4000)}`), Math.max(width * 4, 80))
+  const call = clip(spelledLine(`${name} ${JSON.stringify(input).slice(0, 4000)}`), Math.max(width * 4, 80))
   const rest = [{ text: '  ', style: style.plain }]
   const first = [{ text: '? ', style: style.yellow }]
   return [
     ...wrap([{ text: call, style: style.bold }], width, { first, rest }),
-    ...(reason ? wrap([{ text: cleanLine(reason), style: style.yellow }], width, { first: rest, rest }) : []),
+    ...(reason
+      ? wrap([{ text: spelledLine(reason), style: style.yellow }], width, { first: rest, rest })
+      : []),
     ...wrap([{ text: replyHelp(question), style: style.dim }], width, { first: rest, rest }),
   ]
 }

@@ -1,6 +1,6 @@
 import type { ApprovalRequestEvent, JsonObject, RememberFor } from '../../protocol/index.ts'
 import { isObject, messageOf } from '../../protocol/index.ts'
-import { cleanLine } from '../terminal/index.ts'
+import { spelledLine } from '../terminal/index.ts'
 
 /** What a person has answered when asked about a call. */
 export type Reply =
@@ -15,7 +15,7 @@ export function replyHelp({ remember }: Pick<ApprovalRequestEvent, 'remember'>):
     (how) => ` · ${how === 'thread' ? 't yes, in this thread' : 'a yes, always'}`,
   )
   // What would be allowed is shown before it is.
-  const rules = remember ? ` (${cleanLine(remember.rules.join(', '))})` : ''
+  const rules = remember ? ` (${spelledLine(remember.rules.join(', '))})` : ''
   return `y yes${more?.join('') ?? ''}${rules} · n no, or n and why not · e change the input`
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanLine, cleanText, deltaCleaner } from './clean.ts'
+import { cleanLine, cleanText, deltaCleaner, spelledLine } from './clean.ts'
 
 const esc = '\x1b'
 
@@ -110,3 +110,9 @@ function inPieces(text: string, cuts: readonly number[]): string {
   const places = [0, ...cuts.toSorted((a, b) => a - b), text.length]
   return places.map((at, index) => clean(text.slice(at, places[index + 1] ?? at))).join('')
 }
+
+test('of what a person decides on nothing is left out', () => {
+  expect(spelledLine(` a\r\n\tb${esc}[2J\u202ec\u200b\u{e0041}\u00a0❤️ `)).toBe(
+    'a b\\u001b[2J\\u{202e}c\\u{200b}\\u{e0041}\\u{a0}❤️',
+  )
+})

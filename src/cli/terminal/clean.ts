@@ -1,3 +1,5 @@
+import { spellUnseen } from '../../tools/index.ts'
+
 // Words from a model or a tool are not trusted with the terminal: they could retitle it, write to the clipboard (OSC 52),
 // hide a link's target (OSC 8), move the cursor over what was said before, or have text read backwards.
 
@@ -112,4 +114,9 @@ export function cleanText(text: string): string {
 /** The same in one line: whatever is white between words becomes one space. */
 export function cleanLine(text: string): string {
   return cleanText(text.replaceAll('\r', '\n')).replace(/\s+/g, ' ').trim()
+}
+
+/** What a person decides on, in one line: nothing is left out, and what cannot be seen is written out. */
+export function spelledLine(text: string): string {
+  return spellUnseen(text.replace(/[ \t\r\n]+/g, ' ')).trim()
 }

@@ -1,7 +1,7 @@
 export { callLine, spinnerAt } from './call-line.ts'
 export type { Call } from './calls.ts'
 export { callsOf, statusOf } from './calls.ts'
-export { cleanLine, cleanText, deltaCleaner } from './clean.ts'
+export { cleanLine, cleanText, deltaCleaner, spelledLine } from './clean.ts'
 export type { Markdown } from './markdown.ts'
 export { markdown } from './markdown.ts'
 export { progressWords, wordsOf } from './progress-words.ts'

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, toJson } from '../../protocol/index.ts'
 import { flawIn } from '../json-schema.ts'
 import { type Tool, type ToolContext, tool } from '../tool.ts'
+import { fingerprintOf } from './clean.ts'
 import type { ServerTool } from './sdk.ts'
 
 interface AdoptOptions {
@@ -10,7 +11,11 @@ interface AdoptOptions {
 }
 
 /** A server's tool as one of ours. Whatever its description and schema are like, there is a tool: the server checks as well. */
-export function adopt(definition: ServerTool, { name, trust, call }: AdoptOptions): Tool {
+export function adopt(definition: ServerTool, options: AdoptOptions): Tool {
+  return { ...toolOf(definition, options), fingerprint: fingerprintOf(definition) }
+}
+
+function toolOf(definition: ServerTool, { name, trust, call }: AdoptOptions): Tool {
   const { description, title, annotations, inputSchema } = definition
   const { readOnlyHint, idempotentHint } = trust ? (annotations ?? {}) : {}
   const words = description?.trim() || title || annotations?.title || definition.name

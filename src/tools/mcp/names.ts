@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { replaceUnseen } from '../unseen.ts'
 
 /**
  * Gives each tool of a server a name that every provider accepts. A tool keeps its name as long as this lives, whatever comes
@@ -26,7 +27,7 @@ export function toolNames(prefix: string | undefined): (name: string) => string 
 const longest = 64
 
 function fitting(name: string): string {
-  const clean = name.replace(/[^\w-]/g, '_') || '_'
+  const clean = replaceUnseen(name, () => '').replace(/[^\w-]/g, '_') || '_'
   if (clean.length <= longest) return clean
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8)
   return `${clean.slice(0, longest - hash.length - 1)}_${hash}`

@@ -3,6 +3,7 @@ import type { Tool, Toolbox } from '../tool.ts'
 import { adopt } from './adopt.ts'
 import { callServer } from './call.ts'
 import { hearChanges } from './changes.ts'
+import { cleaned, counted } from './clean.ts'
 import { bounded, type Connection, connect, labelOf, type McpServerInfo } from './connect.ts'
 import { connectError } from './failure.ts'
 import { serverLink } from './link.ts'
@@ -39,6 +40,7 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
   const sdk = await loadSdk()
   const nameOf = toolNames(options.name)
   const adopted = new Map<string, { written: string; tool: Tool }>()
+  const notices = new Map<string, string>()
   let tools: readonly Tool[] | undefined
   /** All that the server has, as it names them. */
   let names: readonly string[] = []
@@ -50,12 +52,20 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
     connect: (signal) => connect({ options, sdk, connectMs, signal, onError, onLog }),
     onConnection(connection) {
       current = connection
-      server = connection.server
+      server = cleaned(connection.server, onRemoved('The description'))
       const changed = () => relist(connection)
       listed = hearChanges(connection, { onChange: changed, onError }).then(() => list(connection))
       if (tools) listed.catch(onError)
     },
   })
+
+  function onRemoved(what: string) {
+    return (characters: readonly string[]) => {
+      const notice = `${what} of the MCP server '${label}' came with ${counted(characters)}, which were removed.`
+      notices.set(what, notice)
+      onError(new Error(notice))
+    }
+  }
 
   /** One after the other, so that the last list is the newest. */
   function relist(connection: Connection) {
@@ -80,8 +90,10 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
     const written = JSON.stringify(definition)
     const known = adopted.get(definition.name)
     if (known?.written === written) return known.tool
-    const tool = adopt(definition, {
-      name: nameOf(definition.name),
+    const name = nameOf(definition.name)
+    const { outputSchema, ...read } = definition
+    const tool = adopt(cleaned(read, onRemoved(`The tool '${name}'`)), {
+      name,
       trust,
       call: (input, context) =>
         callServer(input, context, { link, definition, label: options.name, timeoutMs, maxTimeoutMs, logs }),
@@ -118,6 +130,7 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
     get server() {
       return server
     },
+    notices: async () => [...notices.values()],
     close: link.close,
     [Symbol.asyncDispose]: link.close,
   }

@@ -6,9 +6,10 @@ import type { Subject } from './subject.ts'
 
 /** The rule that allows just this and nothing else; undefined if there is none. */
 export function exactRule(tool: string, subject: Subject): string | undefined {
-  const { access, unclear } = subject
+  const { access, unclear, fingerprint } = subject
   // As a rule, the name of a kind is all of that kind.
-  if (!access) return kindNamed(tool) ? undefined : tool
+  if (!access && kindNamed(tool)) return undefined
+  if (!access) return fingerprint ? `${tool}#${fingerprint}` : tool
   const [line] = subject.exact
   if (access.kind === 'run' ? line === undefined : unclear) return undefined
   const { rule } = readRule(

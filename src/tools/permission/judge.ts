@@ -6,6 +6,8 @@ import { subjectOf, wholeCall } from './subject.ts'
 /** A matcher and how the log is to name it: `deny run(rm *)`. */
 export interface NamedRule extends Matcher {
   readonly said: string
+  /** Of the only description of its tool that it allows. */
+  readonly fingerprint: string | undefined
 }
 
 export interface RuleBook {
@@ -32,8 +34,10 @@ export interface Verdict {
  * own rule is the one that lets it.
  */
 export function judgeAccesses(call: JudgedCall, book: RuleBook, granted: readonly NamedRule[]): Verdict[] {
-  const { name, access } = call
-  const subjects = access?.length ? subjectsOf(access) : [wholeCall({ unclear: access === undefined })]
+  const { name, access, fingerprint } = call
+  const subjects = access?.length
+    ? subjectsOf(access)
+    : [wholeCall({ unclear: access === undefined, fingerprint })]
   return subjects
     .map((subject) => ({ subject, ...judgeSubject(name, subject, book, granted) }))
     .filter(({ subject, decision }) => !subject.implied || decision !== 'allow')
@@ -103,8 +107,9 @@ function isContained(access: Access | undefined): boolean {
   return access !== undefined && access.kind !== 'fetch' && access.contained === true
 }
 
-function mayChange(tool: string, { access, unclear }: Subject, { allow }: RuleBook): boolean {
-  if (!access) return unclear && !allow.some((rule) => rule.names(tool))
+function mayChange(tool: string, subject: Subject, { allow }: RuleBook): boolean {
+  const { access, unclear } = subject
+  if (!access) return unclear && !allow.some((rule) => rule.names(tool) && rule.matches(tool, subject))
   // In the sandbox the workspace is read-only then.
   if (access.kind === 'run') return !access.contained && (unclear || access.readOnly !== true)
   return access.kind === 'write'

@@ -60,12 +60,27 @@ export function permission(options: PermissionOptions = {}): Policy {
     const verdicts = judgeAccesses(call, book, given)
     const open = verdicts.filter(({ decision }) => decision !== 'allow')
     // The memory is asked only where it can change something, so that most calls cost no look at a file.
-    if (!memory || open.length === 0 || open.some(({ lasting }) => lasting)) return rulingOf(call, verdicts)
-    return remembered(memory).then((rules) =>
-      rulingOf(call, judgeAccesses(call, book, [...given, ...forGood(rules)])),
-    )
+    if (!memory || open.length === 0 || open.some(({ lasting }) => lasting))
+      return noteChange(rulingOf(call, verdicts), call, given)
+    return remembered(memory).then((rules) => {
+      const all = [...given, ...forGood(rules)]
+      return noteChange(rulingOf(call, judgeAccesses(call, book, all)), call, all)
+    })
   }
   return { judge, memory, readOnly: book.readOnly }
+}
+
+/** Who has allowed a tool before should know that it is not the same now. */
+function noteChange(
+  ruling: Ruling,
+  { name, fingerprint }: JudgedCall,
+  granted: readonly NamedRule[],
+): Ruling {
+  const before = granted.some(
+    (rule) => rule.fingerprint && rule.fingerprint !== fingerprint && rule.names(name),
+  )
+  if (ruling.decision !== 'ask' || !before) return ruling
+  return { ...ruling, reason: `${ruling.reason}, whose description has changed since it was allowed` }
 }
 
 /** A memory may throw at once as well as reject. */
@@ -85,9 +100,24 @@ function ruleSet(texts: readonly string[], decision: Ruling['decision']): NamedR
   return rules.sort((a, b) => b.text.length - a.text.length || (a.text < b.text ? -1 : 1))
 }
 
-function named(text: string, prefix: string, { strict }: { strict: boolean }): NamedRule | undefined {
+function named(
+  text: string,
+  prefix: string,
+  { strict = false, granted = false }: { strict?: boolean; granted?: boolean },
+): NamedRule | undefined {
   const { rule } = readRule(text)
-  return rule && { ...matcherOf(rule, { strict }), said: `${prefix} ${text}` }
+  if (!rule) return undefined
+  const { fingerprint } = rule
+  const matcher = matcherOf(rule, { strict })
+  return {
+    ...matcher,
+    said: `${prefix} ${text}`,
+    fingerprint,
+    // What a person allows is the tool as it is described then; the developer's own rules may speak of it by its name alone.
+    matches: (tool, subject) =>
+      matcher.matches(tool, subject) &&
+      (strict || fingerprint === subject.fingerprint || (!fingerprint && !granted)),
+  }
 }
 
 /** So many different rules are not granted at a time; a process that meets more reads some of them again. */
@@ -99,7 +129,7 @@ function grants(prefix: string): (texts: readonly string[]) => NamedRule[] {
   const read = (text: string) => {
     if (known.has(text)) return known.get(text)
     if (known.size >= mostKept) known.clear()
-    const rule = named(text, `${prefix}:`, { strict: false })
+    const rule = named(text, `${prefix}:`, { granted: true })
     known.set(text, rule)
     return rule
   }

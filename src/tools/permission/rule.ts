@@ -7,11 +7,13 @@ import { pathPattern } from './path-pattern.ts'
 
 export type Kind = Access['kind']
 
-/** `head` or `head(pattern)`. */
+/** `head`, `head(pattern)` or `head#fingerprint`. */
 export interface Rule {
   readonly text: string
   /** A kind of access, or the name of tools, in which `*` is any characters. */
   readonly head: string
+  /** Of the one description of a tool that is meant. */
+  readonly fingerprint: string | undefined
   readonly pattern: string | undefined
 }
 
@@ -52,13 +54,14 @@ export function readRule(
 
 function parse(text: string): Rule {
   const open = text.indexOf('(')
-  const head = open < 0 ? text : text.slice(0, open)
   // Every provider accepts only such names, and a `*` stands for some of them.
-  if (!/^[\w*-]{1,64}$/.test(head))
+  const [, head, fingerprint] =
+    /^([\w*-]{1,64})(?:#([\w-]{22}))?$/.exec(open < 0 ? text : text.slice(0, open)) ?? []
+  if (head === undefined)
     throw new Error(
       `${text === '' ? 'is empty' : 'can never match'}: it begins with run, read, write, fetch or the name of a tool, and a pattern for it may follow in parentheses`,
     )
-  if (open < 0) return { text, head, pattern: undefined }
+  if (open < 0) return { text, head, fingerprint, pattern: undefined }
   const pattern = between(text, open)
   if (pattern === '') throw new Error(`has an empty pattern: write '${head}' if you mean all of it`)
   if (/^\s/.test(pattern) || /(?<!\\)\s$/.test(pattern))
@@ -67,7 +70,7 @@ function parse(text: string): Rule {
   const kind = kindNamed(head.toLowerCase())
   if (kind) patterns[kind](pattern)
   else charactersOf(pattern)
-  return { text, head, pattern }
+  return { text, head, fingerprint, pattern }
 }
 
 /** What stands between the first parenthesis and its partner, which must be the last character. */

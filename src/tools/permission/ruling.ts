@@ -1,4 +1,5 @@
 import type { JudgedCall, Ruling } from '../policy.ts'
+import { spellUnseen } from '../unseen.ts'
 import { exactRule } from './exact-rule.ts'
 import type { Verdict } from './judge.ts'
 
@@ -73,12 +74,7 @@ const mostShown = 10_000
 /** On one line, without characters that could make it look like something else. */
 function quoted(text: string, most = 300): string {
   const short = text.length > most ? `${text.slice(0, most - 100)} … ${text.slice(-80)}` : text
-  return `\`${short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, spelled)}\``
-}
-
-function spelled(sign: string): string {
-  const json = JSON.stringify(sign).slice(1, -1)
-  return json === sign ? `\\u{${sign.codePointAt(0)?.toString(16)}}` : json
+  return `\`${spellUnseen(short)}\``
 }
 
 /** `a, b and c`; of more than a few only the first, and how many more. */

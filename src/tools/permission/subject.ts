@@ -20,6 +20,8 @@ export interface Subject {
   readonly form: string | undefined
   readonly places: readonly Place[]
   readonly host: string | undefined
+  /** Of the tool, if it is the call as a whole. */
+  readonly fingerprint: string | undefined
 }
 
 const nothing = {
@@ -29,11 +31,12 @@ const nothing = {
   places: [],
   host: undefined,
   implied: false,
+  fingerprint: undefined,
 }
 
 /** A call whose tool does not say what it touches, or that touches nothing. */
-export function wholeCall({ unclear }: { unclear: boolean }): Subject {
-  return { ...nothing, access: undefined, unclear }
+export function wholeCall({ unclear, fingerprint }: Pick<Subject, 'unclear' | 'fingerprint'>): Subject {
+  return { ...nothing, access: undefined, unclear, fingerprint }
 }
 
 export function subjectOf(access: Access): Subject {
