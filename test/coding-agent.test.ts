@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { rulesFor } from '../examples/coding-agent/tools.ts'
@@ -36,4 +37,18 @@ test('without a key it edits a file, runs the tests for real, and reports', asyn
   // Not because it says so.
   execFileSync(process.execPath, ['--test'], { cwd: workspace, env: plainEnv() })
   expect(readFileSync(join(workspace, 'hours.js'), 'utf8')).toContain('minute >= from || minute < to')
+})
+
+test('without bubblewrap it says that its commands have no sandbox', async () => {
+  const bin = mkdtempSync(join(tmpdir(), 'millrace-bin-'))
+  onTestFinished(() => rmSync(bin, { recursive: true }))
+  symlinkSync(process.execPath, join(bin, 'node'))
+  const { stdout, stderr, exit } = await run(process.execPath, [join(example, 'main.ts')], {
+    cwd: root,
+    env: { ...plainEnv(), PATH: bin },
+  })
+  const [, workspace = ''] = /^At work in (.*)\.$/m.exec(stdout) ?? []
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
+  expect(exit).toBe(0)
+  expect(stderr).toContain('Commands run without a sandbox, with all rights of your user: bubblewrap is not')
 })

@@ -23,6 +23,11 @@ export function Welcome({ agent }: { readonly agent: Signal<string> }) {
           </select>
         </label>
       )}
+      {(agents.find(({ name }) => name === agent.value) ?? agents[0])?.notices?.map((notice) => (
+        <p key={notice} class="chat-problem">
+          {notice}
+        </p>
+      ))}
       <ul class="quiet">
         <li>While a run goes on you may steer it, queue something, interrupt or stop it.</li>
         <li>You may close the page: it goes on, and waits for you.</li>

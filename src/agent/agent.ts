@@ -1,7 +1,7 @@
 import type { ApprovalEvent, Model, RunEvent, Telemetry } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
-import { isElsewhere } from '../tools/index.ts'
+import { isElsewhere, noticesOf } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
@@ -67,6 +67,7 @@ export function agent<
   type ThisRun = Run<OutputOf<Output>, DraftOf<Output>>
   const settings = checkAgentOptions(options as AgentOptions<Context>, 'agent')
   const { agent: name } = settings
+  const notices = () => noticesOf(options.tools ?? [])
 
   function begin(
     op: string,
@@ -153,13 +154,14 @@ export function agent<
         const more = { planOnly: false, relay, commit, observe, telemetry: telemetry?.(), above: context }
         return open(begin(op, run, startFrom, more), run)
       }
-      return agentTool<Context>(
+      const asTool = agentTool<Context>(
         {
           start: (prompt, context) => starting(fromInput(op, prompt), context),
           resume: (events, decisions, context) => starting(fromLog(op, events, decisions), context),
         },
         { ...toolOptions, name: toolOptions?.name ?? name },
       )
+      return { ...asTool, notices }
     },
     [threadDoor]: {
       readMessage: (input, op) => readUserMessage(input, { op, model: settings.models[0] as Model }),
@@ -173,6 +175,7 @@ export function agent<
         const run = { context: context as Context, conversation }
         return begin('thread.run', run, () => from, { planOnly: false, ...more }).loop
       },
+      notices,
     } satisfies ThreadDoor,
   } as Agent<Context, OutputOf<Output>, DraftOf<Output>>
 }

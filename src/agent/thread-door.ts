@@ -37,6 +37,8 @@ export interface ThreadDoor {
       readonly causes: readonly string[]
     },
   ): Loop
+  /** Those of its tools: `noticesOf`. */
+  notices(): Promise<readonly string[]>
 }
 
 /** Throws `invalid_input` if it is no agent. */

@@ -8,7 +8,7 @@ import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
-import { servedAgents } from './served-agents.ts'
+import { servedAgents, tellNotices } from './served-agents.ts'
 import { verboseLogs } from './verbose.ts'
 
 /** Whoever has started it waits two seconds for it to end, and then kills it. */
@@ -25,6 +25,7 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
   const server = mcpServer(app)
   try {
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
+    await tellNotices(app, output)
     if (process.stdin.isTTY)
       output.tell('this speaks MCP on stdin and stdout: have it started by an MCP client, not by hand')
     // Whoever waits for an answer is told that it goes, before the pipe is closed.

@@ -32,6 +32,7 @@ export async function openChat(flags: Flags, output: Output): Promise<number> {
       newId,
       model,
       tools: here?.tools,
+      notices: here?.notices,
       historyFile: `${dataPath(flags.data)}.history`,
       resumeHint: (id) => resumeHint(id, flags),
       onListen(listener) {

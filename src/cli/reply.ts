@@ -44,6 +44,7 @@ export async function showReply(
   const { stdin, stdout, stderr } = process
   const timeoutMs = flags.timeout === undefined ? undefined : readDuration(flags.timeout, '--timeout')
   const view = json ? undefined : viewFor(output, { quiet })
+  if (!quiet) for (const notice of talk.here?.notices ?? []) output.tell(cleanLine(notice))
   const mayAsk = stdin.isTTY && stderr.isTTY && !json
   if (stdout.isTTY && stderr.isTTY && view) asides.hold()
 

@@ -15,8 +15,9 @@ import { readVersion } from './version.ts'
 export async function run(argv: readonly string[]): Promise<never> {
   const output = openOutput()
   // Part of Node 22 is an experiment to Node, and none to whoever asks a question.
-  process.removeAllListeners('warning').on('warning', ({ name, message }) => {
-    if (name !== 'ExperimentalWarning') output.tell(`${name}: ${message}`)
+  process.removeAllListeners('warning').on('warning', ({ name, message, code }: NodeJS.ErrnoException) => {
+    // The missing sandbox is told where the tools are taken up.
+    if (name !== 'ExperimentalWarning' && code !== 'MILLRACE_NO_SANDBOX') output.tell(`${name}: ${message}`)
   })
   const exit = await execute(argv, output).catch((thrown: unknown) => {
     output.tell(cleanText(`millrace: ${messageOf(thrown)}`))

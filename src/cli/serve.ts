@@ -9,7 +9,7 @@ import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
-import { servedAgents } from './served-agents.ts'
+import { servedAgents, tellNotices } from './served-agents.ts'
 import { servedOtel } from './served-otel.ts'
 import { servedVoice } from './served-voice.ts'
 import { verboseLogs } from './verbose.ts'
@@ -45,6 +45,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
     output.say(`listening at ${url}\n`)
     output.tell(`open ${pageOf(url)} to talk to the agents and to watch them`)
     output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
+    await tellNotices(app, output)
     if (flags.mcp) output.tell(`MCP clients find them at ${pageOf(url)}mcp`)
     if (otel) output.tell(otel.says)
     if (!token) output.tell('everybody on this machine may use it: --token, or MILLRACE_TOKEN, asks for one')

@@ -1,9 +1,12 @@
 import type { Agent } from '../agent/index.ts'
 import { agent } from '../agent/index.ts'
 import { invalidInput } from '../protocol/index.ts'
+import type { App } from '../threads/index.ts'
 import { agentsFrom } from './agents-file.ts'
 import type { Flags } from './flags.ts'
 import { openModel } from './models.ts'
+import type { Output } from './output.ts'
+import { cleanLine } from './terminal/index.ts'
 import { toolsFrom } from './tools-file.ts'
 
 /** The agents to serve: those of a file, or one made of the flags. */
@@ -24,4 +27,10 @@ export async function servedAgents(
       `--${own} is for a server without a file of agents: ${file} says it itself`,
     )
   return agentsFrom(file, command)
+}
+
+/** Rejects if the tools of one refuse to work here. */
+export async function tellNotices(app: App, output: Output): Promise<void> {
+  const notices = await Promise.all(app.agents.map((name) => app.notices(name)))
+  for (const notice of new Set(notices.flat())) output.tell(cleanLine(notice))
 }

@@ -4,7 +4,7 @@ import { invalidInput } from '../protocol/index.ts'
 import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import type { Tool } from '../tools/index.ts'
-import { toolsIn } from '../tools/index.ts'
+import { noticesOf, toolsIn } from '../tools/index.ts'
 import type { ChangeableModel } from './changeable-model.ts'
 import { changeableModel } from './changeable-model.ts'
 import { onlyOwn } from './claims.ts'
@@ -19,7 +19,13 @@ export interface Talk {
   readonly app: App
   readonly thread: Thread
   /** Who answers here; absent if the thread is another agent's, whose server has to. */
-  readonly here?: { readonly model: ChangeableModel; readonly why?: string; readonly tools: readonly Tool[] }
+  readonly here?: {
+    readonly model: ChangeableModel
+    readonly why?: string
+    readonly tools: readonly Tool[]
+    /** What to know of them, for people. */
+    readonly notices: readonly string[]
+  }
   readonly agent: string
   /** Aborted, with what went wrong, when the log cannot be written or read any more. */
   readonly failure: AbortSignal
@@ -50,6 +56,7 @@ export async function openTalk(flags: TalkFlags, { telemetry, onError }: TalkOpt
       return { ...visit(store, info), agent: info.agent, failure }
     }
     const { tools, permission } = await toolsFrom(flags.tools)
+    const notices = await noticesOf(tools)
     const { model: found, why } = await openModel(flags.model)
     const model = changeableModel(found)
     const app = withStore(
@@ -61,7 +68,7 @@ export async function openTalk(flags: TalkFlags, { telemetry, onError }: TalkOpt
       }),
       store,
     )
-    const here = { model, tools: toolsIn(tools), ...(why !== undefined && { why }) }
+    const here = { model, tools: toolsIn(tools), notices, ...(why !== undefined && { why }) }
     return { app, thread: app.thread(id ?? newId()), here, agent: ownAgent, failure }
   } catch (error) {
     await store.close()

@@ -9,6 +9,12 @@ import type { RemoteThread } from './remote-thread.ts'
 import { remoteThread } from './remote-thread.ts'
 import { transport as transportTo } from './transport.ts'
 
+export interface AgentInfo {
+  readonly name: string
+  /** What to know of its tools where they run, for those who may inspect; absent if that is nothing. */
+  readonly notices?: readonly string[]
+}
+
 /** The threads of one server. Nothing is open unless something is being followed, so there is nothing to close. */
 export interface Client {
   /** A thread that is there; nothing is sent. */
@@ -17,7 +23,7 @@ export interface Client {
   /** Those that the server lets this client see, page by page. */
   threads(options?: ListOptions): Promise<ThreadPage>
   /** Whom a thread can be made for; the first is that of a thread that names none. */
-  agents(): Promise<readonly { readonly name: string }[]>
+  agents(): Promise<readonly AgentInfo[]>
   /** Whether the server's threads can be heard, and hear. */
   voice(): Promise<{ readonly speak: boolean; readonly listen: boolean }>
 }
@@ -86,7 +92,7 @@ export function client(url: string, options: ClientOptions = {}): Client {
 
     async agents() {
       const found = await http.ask({ op: 'client.agents', path: '/agents', repeatable: true })
-      return (found as { agents: readonly { name: string }[] }).agents
+      return (found as { agents: readonly AgentInfo[] }).agents
     },
 
     async voice() {

@@ -1,4 +1,5 @@
 import type { Voice } from '../channels/index.ts'
+import { messageOf } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
 import type { EventAnswers } from './event-answers.ts'
 import { eventRoutes } from './event-answers.ts'
@@ -23,7 +24,14 @@ export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefi
       name: 'listAgents',
       summary: 'Who can be talked to; the first is that of a conversation that names none',
       answers: { 200: json(ref('Agents'), 'By name') },
-      handle: () => Response.json({ agents: app.agents.map((name) => ({ name })) }),
+      async handle({ visitor }) {
+        const agents = app.agents.map(async (name) => {
+          // How the machine is set up is not for every user.
+          const notices = visitor.inspects ? await app.notices(name).catch((error) => [messageOf(error)]) : []
+          return { name, ...(notices.length > 0 && { notices }) }
+        })
+        return Response.json({ agents: await Promise.all(agents) })
+      },
     },
     {
       method: 'GET',

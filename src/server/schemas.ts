@@ -117,7 +117,16 @@ export const schemas = {
   Written: object({
     seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
   }),
-  Agents: object({ agents: listOf(object({ name: text })) }),
+  Agents: object({
+    agents: listOf(
+      object(
+        { name: text },
+        {
+          notices: { ...listOf(text), description: 'What to know of its tools, for those who may inspect.' },
+        },
+      ),
+    ),
+  }),
   VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
   Health: object({ status: { const: 'ok' } }),
 } satisfies Record<string, JsonObject>

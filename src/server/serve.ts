@@ -75,6 +75,8 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
       import('./listen.ts'),
       import('./upgrade.ts'),
       mcp?.ready(),
+      // Tools that refuse to work here say so before a client relies on them.
+      ...app.agents.map((name) => app.notices(name)),
     ])
     const { headerBytes, connections } = limits
     const { stuckMs } = settings

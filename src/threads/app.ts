@@ -87,6 +87,11 @@ export interface ThreadsOptions {
 export interface App {
   /** The names of its agents; the first is that of a thread that names none. */
   readonly agents: readonly string[]
+  /**
+   * What people should know of the tools of an agent (the first if absent) on this machine, such as that commands run without a sandbox.
+   * Rejects if they refuse to work on it.
+   */
+  notices(agent?: string): Promise<readonly string[]>
   /** A handle to a conversation; of a new one, if no id is given. Nothing is read or written yet. The options are for one that is made by it. */
   thread(id?: string, options?: ThreadOptions): Thread
   /** Those changed last come first. */
@@ -208,6 +213,11 @@ export function millrace(options: AppOptions): App {
 
   return {
     agents: [...agents.keys()],
+    async notices(agent = firstAgent) {
+      const found = agents.get(agent)
+      if (!found) throw unknownAgent(agent, [...agents.keys()], 'app.notices')
+      return found.notices()
+    },
     thread(id = `thread_${crypto.randomUUID()}`, options = {}) {
       const op = 'app.thread'
       checkThreadId(id, op)

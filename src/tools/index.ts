@@ -28,5 +28,5 @@ export type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from 
 export { compileSchema } from './schema.ts'
 export type { Partially, Resumed, Tool, Toolbox, ToolContext, ToolOptions } from './tool.ts'
 export { tool } from './tool.ts'
-export { isToolbox, toolsIn } from './toolbox.ts'
+export { isToolbox, noticesOf, toolsIn } from './toolbox.ts'
 export { spellUnseen } from './unseen.ts'

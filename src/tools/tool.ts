@@ -142,6 +142,8 @@ export interface Tool<Context = any> extends ToolSpec {
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   /** Of a tool that others describe, and may describe differently another time: what people allow is allowed for this one. */
   readonly fingerprint?: string
+  /** As of a toolbox: what people should know of the tools of an agent behind it. */
+  readonly notices?: Toolbox['notices']
   // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
   readonly run: (input: never, context: ToolContext<Context>) => unknown
 }
@@ -150,7 +152,7 @@ export interface Tool<Context = any> extends ToolSpec {
 // biome-ignore lint/suspicious/noExplicitAny: as with a bare `Tool[]`
 export interface Toolbox<Context = any> {
   readonly tools: readonly Tool<Context>[]
-  /** What people should know of these tools where they run, in whole sentences. Never rejects. */
+  /** What people should know of these tools on this machine, in whole sentences. Rejects if they refuse to work on it. */
   readonly notices?: () => Promise<readonly string[]>
 }
 

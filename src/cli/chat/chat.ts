@@ -24,6 +24,8 @@ export interface ChatOptions {
   readonly model?: ChatModel | undefined
   /** What `/tools` tells. */
   readonly tools?: readonly ToolWords[] | undefined
+  /** What to know of them, told at the beginning. */
+  readonly notices?: readonly string[] | undefined
   /** Where what was said is kept, to be said again; nowhere if absent. */
   readonly historyFile?: string | undefined
   /** How to go on with a conversation, told when it is left; `millrace --thread ID` if absent. */
@@ -43,6 +45,7 @@ const table: OptionTable<ChatOptions> = {
   newId: aFunction,
   model: anObject,
   tools: (value) => !Array.isArray(value) && 'must be a list of tools',
+  notices: anything,
   historyFile: someText,
   resumeHint: aFunction,
   onListen: aFunction,
@@ -91,6 +94,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   const forget = onSignals(leave)
   try {
     options.onListen?.((problem) => front.note(messageOf(problem), 'problem'))
+    for (const notice of options.notices ?? []) front.note(cleanLine(notice), 'problem')
     front.note([agent ?? app.agents[0], model?.name(), '/help'].filter(Boolean).join(' · '), 'dim')
     inOrder(() => session.open(first))
     return await ending.promise

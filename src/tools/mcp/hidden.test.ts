@@ -14,11 +14,11 @@ test('characters that nobody sees are taken out of all that a model reads of a t
 
   const notice =
     "The tool 'sky_weather' of the MCP server 'sky' came with 35 invisible characters (U+200B, U+00AD, U+E0072, U+E0065, U+E0061, U+E0064, U+E0020, U+E0076 …), which were removed."
-  expect(await box.notices?.()).toEqual([notice])
+  expect(await box.notices()).toEqual([notice])
   expect(onError.mock.calls).toEqual([[new Error(notice)]])
 })
 
 test('of a server that hides nothing there is nothing to say', async () => {
   const box = await connected(rawServer('plain'))
-  expect(await box.notices?.()).toEqual([])
+  expect(await box.notices()).toEqual([])
 })

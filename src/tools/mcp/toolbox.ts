@@ -15,6 +15,8 @@ import { loadSdk, type ServerTool } from './sdk.ts'
 /** The tools of an MCP server. `tools` changes when the server's do, and stays when the server is away. */
 export interface McpToolbox extends Toolbox, AsyncDisposable {
   readonly server: McpServerInfo
+  /** What people should know: which tools came with characters that cannot be seen. */
+  notices(): Promise<readonly string[]>
   /** Ends the connection, and a server that was started here. May be called twice. */
   close(): Promise<void>
 }

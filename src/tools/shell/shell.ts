@@ -17,6 +17,7 @@ import { tool } from '../tool.ts'
 import { background } from './background.ts'
 import type { Command } from './command.ts'
 import { pollSchema } from './poll-input.ts'
+import { sandboxProblem } from './sandbox/sandbox.ts'
 import { type ShellSettings, shellCalls } from './shell-calls.ts'
 import { shellSchema } from './shell-input.ts'
 
@@ -35,7 +36,7 @@ export interface ShellOptions {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Names of variables of this process that commands may see too. Without it they see no key. */
   readonly passEnv?: readonly string[] | undefined
-  /** `auto`: if there is bubblewrap and it works. `required`: nothing runs without. */
+  /** `auto`: if there is bubblewrap and it works, and people are told if not. `required`: nothing runs without. */
   readonly sandbox?: 'auto' | 'required' | 'off' | undefined
   /** Lets commands in the sandbox reach the network. */
   readonly network?: boolean | undefined
@@ -52,6 +53,8 @@ export interface ShellOptions {
 }
 
 export interface ShellToolbox extends Toolbox<unknown> {
+  /** What people should know: that commands run without a sandbox, and why. Rejects where one is required and there is none. */
+  notices(): Promise<readonly string[]>
   /** Ends everything that still runs. Nothing runs after that; may be called twice. */
   close(): Promise<void>
 }
@@ -72,6 +75,12 @@ export function shell(options: ShellOptions): ShellToolbox {
     if (closed) void command.end()
   }
 
+  const notices = () => sandboxNotices(settings)
+  if (settings.sandbox !== 'off')
+    void notices().then(
+      ([notice]) => notice && warn(notice),
+      ({ message }) => warn(message),
+    )
   const jobs = background(settings)
   const calls = shellCalls(settings, { jobs, onStart, isClosed: () => closed })
 
@@ -99,11 +108,29 @@ export function shell(options: ShellOptions): ShellToolbox {
         run: (request, { signal }) => jobs.poll(request, signal),
       }),
     ],
+    notices,
     async close() {
       closed = true
       await Promise.all([...running].map((command) => command.end()))
     },
   }
+}
+
+/** Rejects where no command would run. */
+async function sandboxNotices({ sandbox, root, writable }: ShellSettings): Promise<readonly string[]> {
+  const problem = sandbox === 'off' ? "sandbox is 'off'" : await sandboxProblem({ root, writable })
+  if (problem === undefined) return []
+  if (sandbox === 'required')
+    throw invalidInput(op, `shell: sandbox is 'required', and there is none here: ${problem}`)
+  return [`Commands run without a sandbox, with all rights of your user: ${problem}.`]
+}
+
+let warned = false
+
+/** Tells the host, once in a process, of what it did not choose. */
+function warn(message: string) {
+  if (!warned) process.emitWarning(message, { code: 'MILLRACE_NO_SANDBOX' })
+  warned = true
 }
 
 function checked(options: ShellOptions): ShellSettings {

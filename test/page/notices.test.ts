@@ -1,0 +1,22 @@
+import { agent, type Model } from 'millrace'
+import { expect, test } from 'vitest'
+import { openDesk } from './desk.ts'
+import { describePage } from './page.test-kit.ts'
+
+describePage('the page of a new thread', (visit) => {
+  test('says what there is to know of the tools of the agent that is chosen', async () => {
+    const sentence = 'Commands run without a sandbox.'
+    const tools = [{ tools: [], notices: async () => [sentence] }]
+    const { url } = await openDesk({
+      script: [],
+      agents: (model: Model) => ({
+        coder: agent({ name: 'coder', model, tools }),
+        clerk: agent({ name: 'clerk', model }),
+      }),
+    })
+    const page = await visit(url)
+    await page.getByText(sentence).waitFor()
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('clerk')
+    await expect.poll(() => page.getByText(sentence).count()).toBe(0)
+  })
+})
