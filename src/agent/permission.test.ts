@@ -349,7 +349,7 @@ test('what has to be looked at each time cannot be remembered, and that is said 
     name: 'guess',
     description: 'x',
     input: z.object({}),
-    access: () => [{ kind: 'run', command: '$CMD', opaque: true }],
+    access: () => [{ kind: 'write', path: '$FILE', opaque: true }],
     run: () => 1,
   })
   const model = scriptedModel([[{ call: 'guess', input: {} }]])

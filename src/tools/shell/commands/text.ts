@@ -1,10 +1,8 @@
+import { replaceUnseen } from '../../unseen.ts'
 import type { PlainWord } from './plain-line.ts'
 
 // Not at the beginning: `~` (a home) and `#` (a comment). `{}` stands for itself.
 const needsNoQuotes = /^(?:(?:[\w@%+=:,./^\]!-]|\{\})(?:[\w@%+=:,./^\]!~#-]|\{\})*|\[)$/
-// What a terminal or a page would hide, turn around or show as a plain space.
-const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
-const allUnseen = new RegExp(unseen, 'gu')
 
 /** Words as rules and people read them: with a space between, each without the quotes it does not need. */
 export function textOf(words: readonly PlainWord[]): string {
@@ -13,9 +11,9 @@ export function textOf(words: readonly PlainWord[]): string {
 
 export function quoted(value: string): string {
   if (needsNoQuotes.test(value)) return value
-  if (!unseen.test(value)) return `'${value.replaceAll("'", String.raw`'\''`)}'`
-  const escaped = value.replace(/[\\']/g, String.raw`\$&`).replace(allUnseen, escapeOf)
-  return `$'${escaped}'`
+  const shown = replaceUnseen(value.replace(/[\\']/g, String.raw`\$&`), escapeOf)
+  const hasUnseen = replaceUnseen(value, () => '') !== value
+  return hasUnseen ? `$'${shown}'` : `'${value.replaceAll("'", String.raw`'\''`)}'`
 }
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }
