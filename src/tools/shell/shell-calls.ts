@@ -87,25 +87,26 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     const isSandboxed = await inSandbox()
     if (isClosed()) throw new Error('the shell was closed: no command can be run any more')
 
-    const order = ({ file, args, env = {} }: Wanted): CommandOrder => ({
+    const order = ({ file, args, env = {} }: Wanted): CommandOrder & { tidy?: () => readonly string[] } => ({
       ...(isSandboxed ? sandboxed(file, args, { root, cwd, network, writable, env }) : { file, args }),
       cwd,
       env: { ...commandEnvironment(settings), ...(isSandboxed ? {} : env) },
       maxOutputBytes: settings.maxOutputBytes,
       graceMs: settings.graceMs,
     })
-    const refusalOf = (output: string, { code }: CommandEnd, line = '') =>
+    const refusalOf = (output: string, { code }: CommandEnd, line = '', putAside: readonly string[] = []) =>
       isSandboxed
-        ? sandboxRefusal({ output, exitCode: code, isMasked: /[|;\n]/.test(line), network, root })
+        ? sandboxRefusal({ output, exitCode: code, isMasked: /[|;\n]/.test(line), network, root, putAside })
         : undefined
     const finish = async (wanted: Wanted, line = ''): Promise<Told> => {
       const { timeoutMs } = input
       const { signal, progress } = context
-      const outcome = await runToEnd(order(wanted), { timeoutMs, signal, progress, onStart })
+      const { tidy, ...command } = order(wanted)
+      const outcome = await runToEnd(command, { timeoutMs, signal, progress, onStart }).finally(tidy)
       const { head, tail } = outcome.output.read()
       // The sandbox ends with its command, and nobody sees what was in it then.
       const leftBehind = isSandboxed && leavesBehind(line)
-      return { ...outcome, leftBehind, refusal: refusalOf(head + tail, outcome, line) }
+      return { ...outcome, leftBehind, refusal: refusalOf(head + tail, outcome, line, tidy?.()) }
     }
 
     switch (input.form) {
@@ -114,15 +115,22 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
         if (!input.background) return outcomeText(await finish(wanted, input.line).catch(explain), settings)
         const { signal, runSignal } = context
         const { line } = input
+        const { tidy, ...command } = order(wanted)
         const about = {
           line,
           signal,
           runSignal,
-          refusalOf: (output: string, end: CommandEnd) => refusalOf(output, end, line),
-          onStart,
+          refusalOf: (output: string, end: CommandEnd) => refusalOf(output, end, line, tidy?.()),
+          onStart(command: Command) {
+            onStart(command)
+            void command.ended.then(tidy)
+          },
           isAlone: isSandboxed && !network,
         }
-        return jobs.start(order(wanted), about).catch(explain)
+        return jobs.start(command, about).catch((error) => {
+          tidy?.()
+          return explain(error)
+        })
       }
       case 'lines': {
         const outcomes: Told[] = []

@@ -7,13 +7,40 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-/** In the home folder. What a command does not see it can neither print to the model nor send away. */
+/** In the home folder. What a command does not see it can neither print to the model nor send away. Caches that builds need stay. */
 const secretPlaces = `
-  .ssh .gnupg .password-store .local/share/keyrings .vault-token .netrc .git-credentials .config/git/credentials
-  .aws .azure .config/gcloud .config/doctl .kube .docker .config/containers .terraform.d .config/rclone
-  .config/gh .config/glab-cli .config/hub .npmrc .yarnrc.yml .pypirc .gem/credentials .cargo/credentials .cargo/credentials.toml
-  .gradle/gradle.properties .pgpass .my.cnf .mozilla .config/google-chrome .config/chromium
-  .bash_history .zsh_history .python_history .node_repl_history .psql_history
+  .ssh .gnupg .password-store .local/share/keyrings .vault-token .netrc .authinfo .git-credentials .config/git/credentials
+  .config/op .op .config/sops .config/age .config/Bitwarden .config/keepassxc .config/1Password
+  .aws .azure .config/gcloud .config/doctl .oci .config/oci .bluemix .aliyun .tccli .linode-cli .config/linode-cli .config/hcloud
+  .config/scw .vultr-cli.yaml .config/fly .fly .config/heroku .config/netlify .netlify .config/vercel .vercel .local/share/com.vercel.cli
+  .config/.wrangler .wrangler .config/railway .railway .config/supabase .supabase .config/firebase .config/configstore .config/stripe
+  .kube .docker .config/containers .config/helm .terraform.d .terraformrc .config/pulumi .pulumi .config/rclone .config/s3cmd .s3cfg .boto
+  .config/gh .config/glab-cli .config/hub .config/tea .config/jira .config/acli .config/sentry .sentryclirc
+  .npmrc .config/npm .yarnrc .yarnrc.yml .config/yarn .config/pnpm/rc .pypirc .config/pip .pip .config/pypoetry .config/uv .condarc
+  .gem/credentials .local/share/gem/credentials .bundle/config .cargo/credentials .cargo/credentials.toml
+  .composer/auth.json .config/composer/auth.json .nuget/NuGet .config/NuGet .m2/settings.xml .m2/settings-security.xml
+  .gradle/gradle.properties .gradle/init.gradle .ivy2/.credentials .sbt/.credentials .sbt/1.0/credentials.sbt .sbt/credentials
+  .hex/hex.config .pub-cache/credentials.json .config/dart/pub-credentials.json .cabal/config .config/cabal .huggingface
+  .cache/huggingface/token .kaggle .config/kaggle .config/wandb .modal.toml
+  .pgpass .my.cnf .mylogin.cnf .config/pgcli .config/mycli .snowsql .databrickscfg .dbt
+  .codex .claude .claude.json .claude.json.backup .config/claude .gemini .cursor .config/cursor .continue .config/anthropic .config/openai
+  .local/share/opencode .config/opencode .config/github-copilot .copilot .codeium .windsurf .aider.conf.yml .config/goose .config/io.datasette.llm
+  .config/Code/User/globalStorage .config/Cursor .config/Windsurf
+  .mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge .config/vivaldi
+  .config/Slack .config/discord .config/Signal
+  .bash_history .zsh_history .local/share/fish/fish_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history
+  .Xauthority
+`
+  .trim()
+  .split(/\s+/)
+
+/** Files and folders that tools look for in another place if these say so. */
+const secretVariables = `
+  SSH_AUTH_SOCK GNUPGHOME NETRC PGPASSFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_WEB_IDENTITY_TOKEN_FILE AZURE_CONFIG_DIR
+  CLOUDSDK_CONFIG GOOGLE_APPLICATION_CREDENTIALS OCI_CLI_CONFIG_FILE DOCKER_CONFIG REGISTRY_AUTH_FILE TF_CLI_CONFIG_FILE
+  NPM_CONFIG_USERCONFIG npm_config_userconfig PIP_CONFIG_FILE BUNDLE_USER_CONFIG
+  GH_CONFIG_DIR GLAB_CONFIG_DIR SOPS_AGE_KEY_FILE PASSWORD_STORE_DIR CODEX_HOME CLAUDE_CONFIG_DIR HF_TOKEN_PATH
+  XAUTHORITY RCLONE_CONFIG KAGGLE_CONFIG_DIR
 `
   .trim()
   .split(/\s+/)
@@ -23,14 +50,20 @@ interface Place {
   readonly kind: 'folder' | 'file'
 }
 
-/** The folders and files of secrets that are there, and the socket of an agent that would sign for whoever asks. */
+/** The folders and files of secrets that are there, and the socket of an agent that would sign for any program. */
 export function secrets(): Place[] {
-  const paths = [...secretPlaces.map((place) => join(homedir(), place)), process.env.SSH_AUTH_SOCK ?? '']
-  return paths
-    .filter(isAbsolute)
-    .map(resolved)
-    .filter((path) => path !== undefined)
-    .map((at) => ({ at, kind: kindOf(at) === 'folder' ? 'folder' : 'file' }))
+  const variables = [
+    ...secretVariables.map((name) => process.env[name] ?? ''),
+    ...(process.env.KUBECONFIG ?? '').split(delimiter),
+  ]
+  const paths = [...secretPlaces.map((place) => join(homedir(), place)), ...variables.filter(isAbsolute)]
+  const found = new Set(paths.map(resolved).filter((path) => path !== undefined))
+  return [...found].filter(isHidable).map((at) => ({ at, kind: kindOf(at) === 'folder' ? 'folder' : 'file' }))
+}
+
+/** A variable may name `/dev/null`, or a folder without which nothing works. */
+function isHidable(path: string): boolean {
+  return !isWithin(path, '/dev') && !isWithin(homedir(), path) && !['/etc', '/usr', '/var'].includes(path)
 }
 
 /**
@@ -51,33 +84,20 @@ export function needed({ network }: { network: boolean }): string[] {
   return [...system, ...programs, names ?? ''].filter((path) => isWithin(path, '/run'))
 }
 
-/**
- * What of a folder stays as it is although the rest can be changed: git runs the hooks, and what its settings name, later and
- * outside. A bind on `.git` itself keeps it from being moved away and made anew.
- */
-export function protectedIn(folder: string): { at: string; how: '--bind' | '--ro-bind' }[] {
-  const git = join(folder, '.git')
-  // In a worktree it is a file that says where to look.
-  if (kindOf(git) === 'file') return [{ at: git, how: '--ro-bind' }]
-  if (kindOf(git) !== 'folder') return []
-  const kept = ['hooks', 'config'].map((name) => join(git, name))
-  const there = kept.filter((path) => kindOf(path) === 'folder' || kindOf(path) === 'file')
-  return [{ at: git, how: '--bind' }, ...there.map((at) => ({ at, how: '--ro-bind' }) as const)]
-}
-
-function resolved(path: string): string | undefined {
+/** Without links; undefined if it is not there. */
+export function resolved(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return undefined
   }
 }
 
 /** Undefined if it is not there, or not to be seen. */
-function kindOf(path: string): 'folder' | 'file' | 'link' | undefined {
+export function kindOf(path: string): 'folder' | 'file' | 'link' | undefined {
   try {
-    const stats = lstatSync(path)
-    return stats.isSymbolicLink() ? 'link' : stats.isDirectory() ? 'folder' : 'file'
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats?.isSymbolicLink() ? 'link' : stats?.isDirectory() ? 'folder' : stats && 'file'
   } catch {
     return undefined
   }

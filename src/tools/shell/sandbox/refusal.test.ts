@@ -21,6 +21,18 @@ describe('a failure that the sandbox has caused is told as such', () => {
     ],
     ["touch: cannot touch '.git/hooks/pre-commit': Read-only file system", 'settings of the git repository'],
     ["mv: cannot move '.git' to 'old': Device or resource busy", 'settings of the git repository'],
+    [
+      "fatal: cannot copy '/t/description' to '/p/.git/description': Read-only file system",
+      'no git repository',
+    ],
+    ['fatal: cannot mkdir /p/.git/refs: Read-only file system', 'no git repository'],
+    ["rm: cannot remove 'vendor/.git/config': Device or resource busy", 'settings of the git repository'],
+    ['bash: line 1: .npmrc: Read-only file system', 'files that make tools run code'],
+    [
+      "Error: EROFS: read-only file system, open '/p/.vscode/settings.json'",
+      'files that make tools run code',
+    ],
+    ["error: unable to unlink old '.npmrc': Device or resource busy", 'files that make tools run code'],
     ['curl: (6) Could not resolve host: example.com', 'there is no network here. Go on'],
     ['npm error request to https://r failed, reason: getaddrinfo EAI_AGAIN r', 'there is no network'],
     ["Temporary failure resolving 'mirror.example.org'", 'there is no network'],
@@ -51,6 +63,12 @@ test('what failed inside a line that ended well is told with an if', () => {
   const output = 'npm error code EAI_AGAIN'
   const note = sandboxRefusal({ output, exitCode: 0, isMasked: true, network: false, root })
   expect(note).toMatch(/^\[If that is a failure, it is the sandbox: there is no network here/)
+})
+
+test('where nothing can be changed it says so', () => {
+  const output = "touch: cannot touch '.git/config': Read-only file system"
+  const note = sandboxRefusal({ output, exitCode: 1, network: false, root, readOnly: true })
+  expect(note).toContain('only /tmp can be written')
 })
 
 test('nor is the network, where it is allowed', () => {

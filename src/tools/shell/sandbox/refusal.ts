@@ -1,3 +1,5 @@
+import { protectedNames } from './protected.ts'
+
 interface Failed {
   /** All that the command has printed. */
   readonly output: string
@@ -7,27 +9,49 @@ interface Failed {
   readonly isMasked?: boolean
   readonly network: boolean
   readonly root: string
+  readonly readOnly?: boolean
+  /** The paths at which lies what the command was not to leave. */
+  readonly putAside?: readonly string[]
 }
 
 interface Refusal {
   readonly signs: RegExp
   /** Only without the network. */
   readonly offline?: boolean
-  readonly words: (root: string) => string
+  /** Only where the workspace can be changed. */
+  readonly writing?: boolean
+  readonly words: (failed: Failed) => string
 }
+
+const untilRefused = '[^\\n]{0,200}(Read-only file system|Device or resource busy|EROFS|EBUSY)'
+
+const names = [...protectedNames.keys()].map((name) => name.replaceAll('.', '\\.')).join('|')
 
 /** In order of how much they explain. The first that fits is told: a command rarely fails for two reasons at once. */
 const refusals: readonly Refusal[] = [
   {
     // Git puts a new file in the place of its settings, which are a place of their own here: `Device or resource busy`.
-    signs: /\.git(\/(hooks|config)\b|')[^\n]{0,200}(Read-only file system|Device or resource busy)/,
+    signs: new RegExp(`\\.git(/(hooks|config|commondir)\\b|['’:])${untilRefused}`),
+    writing: true,
     words: () =>
-      'the hooks and the settings of the git repository may not be changed, since they take effect outside. For one command settings can be given with `git -c name=value`; ask the user for what must last',
+      'the hooks and the settings of the git repository may not be changed, nor it be moved, since they take effect outside. For one command settings can be given with `git -c name=value`; ask the user for what must last',
+  },
+  {
+    signs: new RegExp(`(\\.git/(description|branches|info|HEAD)|cannot mkdir \\S*\\.git/)${untilRefused}`),
+    writing: true,
+    words: () =>
+      'no git repository can be made here, since its settings would take effect outside. Work without one, make it in /tmp, or ask the user to run `git init`',
+  },
+  {
+    signs: new RegExp(`(${names})\\b${untilRefused}|(EROFS|EBUSY): [^\\n]{0,200}['/](${names})\\b`),
+    writing: true,
+    words: () =>
+      'files that make tools run code outside, such as .npmrc, .vscode or .husky, may not be changed. Ask the user to do it',
   },
   {
     signs: /Read-only file system|\bEROFS\b/i,
-    words: (root) =>
-      `only the workspace (${root}) and /tmp can be written, and what is in /tmp is gone with the command. Write there instead: caches and settings can often be moved by an option or a variable of the program`,
+    words: ({ root, readOnly }) =>
+      `only ${readOnly ? '' : `the workspace (${root}) and `}/tmp can be written, and what is in /tmp is gone with the command. Write there instead: caches and settings can often be moved by an option or a variable of the program`,
   },
   {
     signs:
@@ -55,10 +79,15 @@ const refusals: readonly Refusal[] = [
 ]
 
 /** What to tell the model if a command failed because of the sandbox; undefined if nothing says so. */
-export function sandboxRefusal({ output, exitCode, isMasked, network, root }: Failed): string | undefined {
+export function sandboxRefusal(failed: Failed): string | undefined {
+  const { output, exitCode, isMasked, network, readOnly, putAside = [] } = failed
+  if (putAside.length > 0)
+    return `[The sandbox has put aside what makes tools run code outside: it is now ${putAside.join(', ')}. Leave it there, and ask the user if it is needed.]`
   if (exitCode === 0 && !isMasked) return undefined
-  const found = refusals.find(({ signs, offline }) => !(offline && network) && signs.test(output))
+  const found = refusals.find(
+    ({ signs, offline, writing }) => !(offline && network) && !(writing && readOnly) && signs.test(output),
+  )
   const who =
     exitCode === 0 ? 'If that is a failure, it is the sandbox' : 'The sandbox refused this, not the system'
-  return found && `[${who}: ${found.words(root)}.]`
+  return found && `[${who}: ${found.words(failed)}.]`
 }

@@ -35,15 +35,17 @@ export function fill(root: string, files: Record<string, string>): string {
 interface Ended {
   readonly exitCode: number | null
   readonly output: string
+  /** The paths of what could not stay. */
+  readonly putAside: readonly string[]
 }
 
 /** Runs a line of shell in the sandbox to its end. */
 export function inside(line: string, options: Omit<SandboxOptions, 'cwd'>): Promise<Ended> {
   // Node's pipes are sockets, and bash takes one that it reads from for a login over the network: it would read ~/.bashrc.
-  const { file, args } = sandboxed('bash', ['--norc', '-c', line], { cwd: options.root, ...options })
+  const { file, args, tidy } = sandboxed('bash', ['--norc', '-c', line], { cwd: options.root, ...options })
   return new Promise((resolve) => {
     const child = execFile(file, args, { timeout: 60_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) => {
-      resolve({ exitCode: child.exitCode, output: stdout + stderr })
+      resolve({ exitCode: child.exitCode, output: stdout + stderr, putAside: tidy() })
     })
     child.stdin?.end()
   })

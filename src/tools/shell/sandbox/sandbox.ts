@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, isAbsolute, join, sep } from 'node:path'
-import { isWithin, leadingOut, needed, protectedIn, secrets } from './places.ts'
+import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+import { guard } from './guard.ts'
+import { isWithin, leadingOut, needed, resolved, secrets } from './places.ts'
 
 export { sandboxRefusal } from './refusal.ts'
 
@@ -12,8 +13,13 @@ export interface SandboxOptions {
   readonly cwd: string
   /** Whether the network of the machine can be reached; without it even 127.0.0.1 is another. */
   readonly network?: boolean
-  /** More folders that may be changed. Those that do not exist are passed over. */
+  /**
+   * More folders that may be changed, as absolute paths or from the workspace. Those that do not exist are passed over. One that
+   * names what is protected in the workspace, such as `.git/hooks` or `.husky`, leaves that open, existing or not.
+   */
   readonly writable?: readonly string[]
+  /** Nothing can be changed but the command's own `/tmp`, which is gone with it. */
+  readonly readOnly?: boolean
   /** Variables for the program alone. In the environment of bubblewrap itself an LD_PRELOAD would be code outside of the sandbox. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -24,6 +30,13 @@ interface Mount {
   readonly args: readonly string[]
 }
 
+interface Sandboxed {
+  readonly file: string
+  readonly args: string[]
+  /** To be called when the command is over, or was not started: gives the paths of what it had to put aside. */
+  readonly tidy: () => readonly string[]
+}
+
 /**
  * A program as bubblewrap runs it: the machine's files are there to be read, only the workspace can be changed; folders of
  * secrets and sockets that lead out are not to be seen, nor are other processes. It has no rights beyond its user's and cannot get
@@ -32,17 +45,21 @@ interface Mount {
 export function sandboxed(
   program: string,
   argv: readonly string[],
-  { root, cwd, network = false, writable = [], env = {} }: SandboxOptions,
-): { file: string; args: string[] } {
+  { root, cwd, network = false, writable = [], readOnly = false, env = {} }: SandboxOptions,
+): Sandboxed {
   const own = changeable({ root, writable })
+  const how = readOnly ? '--ro-bind' : '--bind'
+  const { mounts: kept, tidy } = readOnly
+    ? { mounts: [], tidy: () => [] }
+    : guard({ root: realpathSync(root), writable: named({ root, writable }) })
   const mounts: Mount[] = [
     { at: '/', args: ['--ro-bind', '/', '/'] },
     { at: '/dev', args: ['--dev', '/dev'] },
     { at: '/proc', args: ['--proc', '/proc'] },
     ...leadingOut().map((at) => emptied(at, 'folder')),
     ...needed({ network }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
-    ...own.map((at) => ({ at, args: ['--bind', at, at] })),
-    ...own.flatMap(protectedIn).map(({ at, how }) => ({ at, args: [how, at, at] })),
+    ...outermost(own).map((at) => ({ at, args: [how, at, at] })),
+    ...kept,
     ...secrets()
       .filter(({ at }) => !own.some((folder) => isWithin(folder, at)))
       .map(({ at, kind }) => emptied(at, kind)),
@@ -56,10 +73,13 @@ export function sandboxed(
       ...mounts.toSorted((a, b) => depth(a.at) - depth(b.at)).flatMap(({ args }) => args),
       // Whatever it was outside, there is no such folder here.
       ...['--setenv', 'TMPDIR', '/tmp'],
+      // Git would rewrite the index to remember what it has looked at.
+      ...(readOnly ? ['--setenv', 'GIT_OPTIONAL_LOCKS', '0'] : []),
       ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
       ...['--chdir', cwd],
       ...['--', program, ...argv],
     ],
+    tidy,
   }
 }
 
@@ -84,8 +104,18 @@ function emptied(at: string, kind: 'folder' | 'file'): Mount {
 /** What commands in the sandbox may change, and so may be the work of one. */
 type Changeable = Pick<SandboxOptions, 'root' | 'writable'>
 
-function changeable({ root, writable = [] }: Changeable): string[] {
-  return [root, ...writable].filter((folder) => existsSync(folder)).map((folder) => realpathSync(folder))
+function changeable(places: Changeable): string[] {
+  return [places.root, ...named(places)].filter((path) => existsSync(path)).map((path) => realpathSync(path))
+}
+
+/** What `writable` names, whether it exists or not. */
+function named({ root, writable = [] }: Changeable): string[] {
+  return writable.map((path) => resolve(root, path)).map((path) => resolved(path) ?? path)
+}
+
+/** A file that is mounted by itself could not be replaced, which is how most programs write. */
+function outermost(folders: readonly string[]): string[] {
+  return folders.filter((one) => !folders.some((other) => other !== one && isWithin(one, other)))
 }
 
 /** The path of a bubblewrap that works here. Each is tried once; undefined if none does, and `sandboxProblem` says why. */
@@ -118,7 +148,7 @@ const trialMs = 30_000
 
 async function attempt(path: string): Promise<Trial> {
   const root = realpathSync(tmpdir())
-  const { args } = sandboxed('true', [], { root, cwd: root })
+  const { args } = sandboxed('true', [], { root, cwd: root, readOnly: true })
   return new Promise((resolve) => {
     execFile(path, args, { timeout: trialMs, killSignal: 'SIGKILL' }, (error, _, stderr) => {
       if (!error) return resolve({ path })
