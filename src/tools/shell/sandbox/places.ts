@@ -12,17 +12,17 @@ const secretPlaces = `
   .ssh .gnupg .password-store .local/share/keyrings .vault-token .netrc .authinfo .git-credentials .config/git/credentials
   .config/op .op .config/sops .config/age .config/Bitwarden .config/keepassxc .config/1Password
   .aws .azure .config/gcloud .config/doctl .oci .config/oci .bluemix .aliyun .tccli .linode-cli .config/linode-cli .config/hcloud
-  .config/scw .vultr-cli.yaml .config/fly .fly .config/heroku .config/netlify .netlify .config/vercel .vercel .local/share/com.vercel.cli
-  .config/.wrangler .wrangler .config/railway .railway .config/supabase .supabase .config/firebase .config/configstore .config/stripe
-  .kube .docker .config/containers .config/helm .terraform.d .terraformrc .config/pulumi .pulumi .config/rclone .config/s3cmd .s3cfg .boto
+  .config/scw .vultr-cli.yaml .config/fly .fly/config.yml .config/heroku .config/netlify .netlify .config/vercel .vercel .local/share/com.vercel.cli
+  .config/.wrangler .wrangler/config .railway/config.json .config/supabase .supabase/access-token .config/firebase .config/configstore .config/stripe
+  .kube .docker .config/containers .config/helm/registry .terraform.d .terraformrc .pulumi/credentials.json .config/rclone .config/s3cmd .s3cfg .boto
   .config/gh .config/glab-cli .config/hub .config/tea .config/jira .config/acli .config/sentry .sentryclirc
-  .npmrc .config/npm .yarnrc .yarnrc.yml .config/yarn .config/pnpm/rc .pypirc .config/pip .pip .config/pypoetry .config/uv .condarc
+  .npmrc .config/npm/npmrc .yarnrc.yml .config/pnpm/rc .pypirc .config/pip .pip .config/pypoetry .local/share/uv/credentials
   .gem/credentials .local/share/gem/credentials .bundle/config .cargo/credentials .cargo/credentials.toml
   .composer/auth.json .config/composer/auth.json .nuget/NuGet .config/NuGet .m2/settings.xml .m2/settings-security.xml
-  .gradle/gradle.properties .gradle/init.gradle .ivy2/.credentials .sbt/.credentials .sbt/1.0/credentials.sbt .sbt/credentials
-  .hex/hex.config .pub-cache/credentials.json .config/dart/pub-credentials.json .cabal/config .config/cabal .huggingface
+  .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials .sbt/1.0/credentials.sbt .sbt/credentials
+  .hex/hex.config .pub-cache/credentials.json .config/dart/pub-credentials.json .huggingface
   .cache/huggingface/token .kaggle .config/kaggle .config/wandb .modal.toml
-  .pgpass .my.cnf .mylogin.cnf .config/pgcli .config/mycli .snowsql .databrickscfg .dbt
+  .pgpass .my.cnf .mylogin.cnf .config/pgcli .config/mycli .snowsql .databrickscfg .dbt/profiles.yml
   .codex .claude .claude.json .claude.json.backup .config/claude .gemini .cursor .config/cursor .continue .config/anthropic .config/openai
   .local/share/opencode .config/opencode .config/github-copilot .copilot .codeium .windsurf .aider.conf.yml .config/goose .config/io.datasette.llm
   .config/Code/User/globalStorage .config/Cursor .config/Windsurf

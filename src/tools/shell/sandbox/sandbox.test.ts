@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -209,6 +209,96 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       expect((await inside('cat id_ed25519', { root: at })).output).toBe('key')
       expect((await inside('cat ~/.ssh/id_ed25519', { root: folder(), writable: [at] })).output).toBe('key')
     })
+  })
+
+  test('caches that builds need are there, but not the secrets beside them', async () => {
+    const secret = [
+      '.m2/settings.xml',
+      '.cargo/credentials.toml',
+      '.gradle/gradle.properties',
+      '.nuget/NuGet/NuGet.Config',
+    ]
+    const needed = ['.m2/repository/a.jar', '.cargo/registry/a', '.gradle/caches/a', '.nuget/packages/a']
+    const files = [...secret.map((path) => [path, 'key']), ...needed.map((path) => [path, 'fine'])]
+    vi.stubEnv('HOME', fill(folder(elsewhere), Object.fromEntries(files)))
+    const { output } = await inside(`cd; cat ${[...secret, ...needed].join(' ')} 2> /dev/null`, {
+      root: folder(),
+    })
+    expect(output).toBe('fine'.repeat(needed.length))
+  })
+
+  test('secrets that a variable names are not to be seen, wherever they lie', async () => {
+    const at = fill(folder(elsewhere), {
+      aws: 'key',
+      one: 'key',
+      two: 'key',
+      'gpg/ring': 'key',
+      other: 'fine',
+    })
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(at, 'aws'))
+    vi.stubEnv('KUBECONFIG', `${join(at, 'one')}:${join(at, 'two')}`)
+    vi.stubEnv('GNUPGHOME', join(at, 'gpg'))
+    vi.stubEnv('NPM_CONFIG_USERCONFIG', '/dev/null')
+    const { output } = await inside(`cat ${at}/* ${at}/gpg/*; cat /dev/null`, { root: folder() })
+    expect(output).toMatch(/^fine\n?cat: /)
+    expect(output).not.toContain('key')
+  })
+
+  describe('in read-only mode', () => {
+    test.each(['echo x > a', 'rm a', 'mkdir b', 'git commit --allow-empty -m x', 'echo x > more/a'])(
+      'nothing can be changed: %s',
+      async (line) => {
+        const [root, more] = [fill(folder(elsewhere), { a: 'old' }), folder(elsewhere)]
+        execFileSync('git', ['init', '-q'], { cwd: root })
+        symlinkSync(more, join(root, 'more'))
+        const { exitCode, output } = await inside(line, { root, writable: [more], readOnly: true })
+        expect(exitCode).not.toBe(0)
+        expect(output).toContain('Read-only file system')
+        expect(readFileSync(join(root, 'a'), 'utf8')).toBe('old')
+      },
+    )
+
+    test('all can be read, git tells what is new, and /tmp is there to write to', async () => {
+      const root = fill(folder(elsewhere), { a: 'old' })
+      const git =
+        'git init -q; git add a; git -c user.name=a -c user.email=b commit -q -m one; touch -d yesterday a; sed -i s/old/new/ a'
+      execFileSync('bash', ['-ec', git], { cwd: root })
+      const line =
+        'git status --short; git diff --stat; git log --format=%s; cat a > /tmp/a && cat /tmp/a; echo $GIT_OPTIONAL_LOCKS'
+      const { exitCode, output } = await inside(line, { root, readOnly: true })
+      expect({ exitCode, output }).toStrictEqual({
+        exitCode: 0,
+        output: ' M a\n a | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\none\nnew0\n',
+      })
+    })
+
+    test('a folder without a repository stays as it is, also while the command runs', async () => {
+      const root = folder(elsewhere)
+      expect((await inside('ls -A', { root, readOnly: true })).output).toBe('')
+    })
+  })
+
+  test('no process that it sees leads out, by its root, its folder or what it has open', async () => {
+    const [root, outside] = [folder(elsewhere), join(fill(folder(elsewhere), { a: 'old' }), 'a')]
+    const line = `
+      sleep 5 & other=$!
+      for process in /proc/[0-9]* /proc/self /proc/thread-self; do
+        for way in root cwd task/*/root task/*/cwd fd/* map_files/*; do
+          for target in "$process"/$way${outside} "$process"/$way/..${outside} "$process"/$way/../../../../..${outside}; do
+            echo x 2> /dev/null > "$target"
+          done
+          ls -d "$process"/$way/newroot "$process"/$way/oldroot "$process"/$way/.pivot_root 2> /dev/null
+        done
+        readlink "$process"/root "$process"/cwd "$process"/fd/*
+      done
+      ls /proc | grep -c '^[0-9]'; kill $other`
+    const { output } = await inside(line, { root })
+    expect(readFileSync(outside, 'utf8')).toBe('old')
+    expect(output).not.toMatch(/newroot|oldroot|pivot_root/)
+    const links = output.split('\n').filter((text) => text.startsWith('/'))
+    expect(
+      links.filter((path) => !['/', root, '/dev/null'].includes(path) && !path.startsWith('/proc')),
+    ).toStrictEqual([])
   })
 
   describe('of a git repository', () => {

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, realpathSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+import { sensitiveIn } from './git.ts'
 import { guard } from './guard.ts'
 import { isWithin, leadingOut, needed, resolved, secrets } from './places.ts'
+import { seatbelt } from './seatbelt.ts'
 
 export { sandboxRefusal } from './refusal.ts'
 
@@ -42,11 +44,9 @@ interface Sandboxed {
  * secrets and sockets that lead out are not to be seen, nor are other processes. It has no rights beyond its user's and cannot get
  * any, and dies with the process that started it. `/tmp` is its own, and empty each time.
  */
-export function sandboxed(
-  program: string,
-  argv: readonly string[],
-  { root, cwd, network = false, writable = [], readOnly = false, env = {} }: SandboxOptions,
-): Sandboxed {
+export function sandboxed(program: string, argv: readonly string[], options: SandboxOptions): Sandboxed {
+  if (process.platform === 'darwin') return onMac(program, argv, options)
+  const { root, cwd, network = false, writable = [], readOnly = false, env = {} } = options
   const own = changeable({ root, writable })
   const how = readOnly ? '--ro-bind' : '--bind'
   const { mounts: kept, tidy } = readOnly
@@ -60,9 +60,7 @@ export function sandboxed(
     ...needed({ network }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
     ...outermost(own).map((at) => ({ at, args: [how, at, at] })),
     ...kept,
-    ...secrets()
-      .filter(({ at }) => !own.some((folder) => isWithin(folder, at)))
-      .map(({ at, kind }) => emptied(at, kind)),
+    ...hidden(own).map(({ at, kind }) => emptied(at, kind)),
   ]
   return {
     // What can be changed from inside must not be what makes the sandbox.
@@ -81,6 +79,39 @@ export function sandboxed(
     ],
     tidy,
   }
+}
+
+/** The same by Seatbelt, as far as that can do it: it sees other processes, and the one `127.0.0.1` of the machine. */
+function onMac(program: string, argv: readonly string[], options: SandboxOptions): Sandboxed {
+  const { root, network = false, writable = [], readOnly = false, env = {} } = options
+  const own = changeable({ root, writable })
+  const tmp = mkdtempSync(join(realpathSync(tmpdir()), 'millrace-'))
+  const kept = readOnly ? [] : sensitiveIn(own)
+  const anchors = readOnly ? [] : [...kept.map(({ anchor }) => anchor), join(realpathSync(root), '.git')]
+  const open = named({ root, writable }).filter((path) => anchors.some((anchor) => isWithin(path, anchor)))
+  const variables = Object.entries({ TMPDIR: tmp, ...(readOnly && { GIT_OPTIONAL_LOCKS: '0' }), ...env })
+  const words = [...variables.map(([name, value]) => `${name}=${value}`), program, ...argv]
+  return {
+    file: macSandbox,
+    args: seatbelt('/usr/bin/env', words, {
+      own: readOnly ? [] : own,
+      kept: kept.map(({ at }) => at),
+      open: [...open, tmp],
+      secrets: hidden(own).map(({ at }) => at),
+      network,
+    }),
+    tidy: () => {
+      rmSync(tmp, { recursive: true, force: true })
+      return []
+    },
+  }
+}
+
+const macSandbox = '/usr/bin/sandbox-exec'
+
+/** Secrets, unless the workspace lies in them or they are named. */
+function hidden(own: readonly string[]) {
+  return secrets().filter(({ at }) => !own.some((folder) => isWithin(folder, at)))
 }
 
 const namespaces = [
@@ -135,9 +166,15 @@ type Trial = { readonly path: string; readonly problem?: never } | { readonly pa
 const trials = new Map<string, Promise<Trial>>()
 
 async function tried(places?: Changeable): Promise<Trial> {
-  if (process.platform !== 'linux') return { problem: 'bubblewrap is for Linux only' }
-  const path = bubblewrap(places && changeable(places))
-  if (path === undefined) return { problem: 'bubblewrap is not installed (apt-get install bubblewrap)' }
+  const isMac = process.platform === 'darwin'
+  if (process.platform !== 'linux' && !isMac) return { problem: 'there is one for Linux and macOS only' }
+  const path = isMac ? programAt(macSandbox) : bubblewrap(places && changeable(places))
+  if (path === undefined)
+    return {
+      problem: isMac
+        ? `${macSandbox} is missing`
+        : 'bubblewrap is not installed (apt-get install bubblewrap)',
+    }
   const trial = trials.get(path) ?? attempt(path)
   trials.set(path, trial)
   return trial
@@ -148,12 +185,14 @@ const trialMs = 30_000
 
 async function attempt(path: string): Promise<Trial> {
   const root = realpathSync(tmpdir())
-  const { args } = sandboxed('true', [], { root, cwd: root, readOnly: true })
+  const { args, tidy } = sandboxed('true', [], { root, cwd: root, readOnly: true })
   return new Promise((resolve) => {
     execFile(path, args, { timeout: trialMs, killSignal: 'SIGKILL' }, (error, _, stderr) => {
+      tidy()
       if (!error) return resolve({ path })
       const [reason = ''] = (stderr.trim() || error.message).split('\n')
       const words = reason.replace(/^bwrap: /, '')
+      if (path === macSandbox) return resolve({ problem: `Seatbelt cannot make a sandbox here (${words})` })
       resolve({
         problem: `bubblewrap cannot make a sandbox here (${words}): a container or the system's settings may forbid user namespaces`,
       })
