@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { elsewhere, fill, folder, hasSandbox, inside } from '../src/tools/shell/sandbox/sandbox.test-kit.ts'
 import { sandboxRefusal } from '../src/tools/shell/sandbox/sandbox.ts'
 
@@ -228,6 +228,8 @@ const routes: readonly Route[] = [
 
 function place({ before, below }: Pick<Route, 'before' | 'below'>): Place {
   const base = folder(elsewhere)
+  // What cannot be listed cannot be removed, except by root.
+  onTestFinished(() => void execFileSync('chmod', ['-R', 'u+rwX', base]))
   const [top, home, marker] = ['workspace', 'home', 'marker'].map((name) => join(base, name)) as [
     string,
     string,
