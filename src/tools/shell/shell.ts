@@ -40,7 +40,7 @@ export interface ShellOptions {
   readonly sandbox?: 'auto' | 'required' | 'off' | undefined
   /** Lets commands in the sandbox reach the network. */
   readonly network?: boolean | undefined
-  /** Folders beside the workspace that can be changed from inside the sandbox. */
+  /** Folders beside the workspace that can be changed from inside the sandbox, and protected paths in it that can: `.husky`. */
   readonly writable?: readonly string[] | undefined
   /** How many commands may run in the background; 8 if absent. */
   readonly maxBackground?: number | undefined

@@ -128,7 +128,11 @@ const pathSetting = /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(path|hookspath)[ \t]*=([^\n]
 
 function systemWide(): string[] {
   const xdg = process.env.XDG_CONFIG_HOME ?? join(homedir(), '.config')
-  return ['/etc/gitconfig', join(xdg, 'git/config'), join(homedir(), '.gitconfig')]
+  const { GIT_CONFIG_GLOBAL: instead } = process.env
+  return [
+    '/etc/gitconfig',
+    ...(instead ? [instead] : [join(xdg, 'git/config'), join(homedir(), '.gitconfig')]),
+  ]
 }
 
 function named(at: string): Sensitive {

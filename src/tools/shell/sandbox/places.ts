@@ -87,7 +87,8 @@ export function needed({ network }: { network: boolean }): string[] {
 /** Without links; undefined if it is not there. */
 export function resolved(path: string): string | undefined {
   try {
-    return realpathSync.native(path)
+    // Most of what is asked for is not there, and an error costs more than the question.
+    return lstatSync(path, { throwIfNoEntry: false }) && realpathSync.native(path)
   } catch {
     return undefined
   }
