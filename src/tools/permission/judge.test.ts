@@ -344,6 +344,26 @@ const cases: Record<string, readonly Case[]> = {
       'read-only',
     ],
   ],
+  'files by which other programs run something': [
+    [{ allow: ['write'] }, [write('.npmrc')], 'ask', 'protected .npmrc'],
+    [{ allow: ['write(**)'] }, [write('a/.vscode/tasks.json')], 'ask', 'protected .vscode'],
+    [{ allow: ['write'] }, [write('.GIT/config')], 'ask', 'protected .git'],
+    [{ allow: ['write_file'] }, [write('.envrc')], 'ask', 'protected .envrc', { name: 'write_file' }],
+    [{ otherwise: 'allow' }, [write('.git/hooks/x')], 'ask', 'protected .git'],
+    [{ allow: ['write(**)'], otherwise: 'deny' }, [write('.git/config')], 'deny', 'protected .git'],
+    [{ allow: ['write(.vscode/**)', 'write'] }, [write('.vscode/x')], 'allow', 'allow write(.vscode/**)'],
+    [
+      { allow: ['write'] },
+      [write('.npmrc')],
+      'allow',
+      'allowed in this thread: write(.npmrc)',
+      { granted: ['write(.npmrc)'] },
+    ],
+    [{ allow: ['write(**)'] }, [write('.npmrc', { contained: true })], 'allow', 'allow write(**)'],
+    [{ allow: ['run(cp *)'] }, [run('cp a .npmrc'), write('.npmrc', given)], 'ask', 'protected .npmrc'],
+    [{ allow: ['read'] }, [read('.npmrc')], 'allow', 'allow read'],
+    [{ allow: ['write'] }, [write('package.json')], 'allow', 'allow write'],
+  ],
   'files that come with a command': [
     [{ allow: ['run(cat *)'] }, [run('cat a'), read('a', given)], 'allow', 'allow run(cat *)'],
     [

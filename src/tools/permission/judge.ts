@@ -52,7 +52,7 @@ function subjectsOf(access: readonly Access[]): Subject[] {
 }
 
 /** `isNamed`: a rule with a pattern allows it, and names what it is. */
-type Judgement = Omit<Verdict, 'subject'> & { readonly isNamed?: boolean }
+type Judgement = Omit<Verdict, 'subject'> & { readonly isNamed?: boolean; readonly namesGuarded?: boolean }
 
 function judgeSubject(
   tool: string,
@@ -62,6 +62,8 @@ function judgeSubject(
 ): Judgement {
   // Of what cannot be told from its words, one that names it says more.
   const speaking = (rules: readonly NamedRule[]) =>
+    (subject.guarded !== undefined &&
+      rules.find((rule) => namesGuarded(rule, subject) && rule.matches(tool, subject))) ||
     (subject.unclear && rules.find((rule) => rule.hasPattern && rule.matches(tool, subject))) ||
     rules.find((rule) => rule.matches(tool, subject))
   const denied = speaking(book.deny)
@@ -74,6 +76,8 @@ function judgeSubject(
     asked: speaking(book.ask),
     allowed: speaking(book.allow),
   })
+  if (judgement.decision === 'allow' && subject.guarded !== undefined && !judgement.namesGuarded)
+    return { decision: book.otherwise === 'deny' ? 'deny' : 'ask', rule: `protected ${subject.guarded}` }
   // It may turn out to be what a rule speaks against, so that a person has to look at it.
   const feared = [...book.deny, ...book.ask].find(
     (rule) =>
@@ -88,19 +92,33 @@ function judgeSubject(
 const sandboxed = 'sandboxed'
 
 function judgeFreely(
-  { access, unclear, implied }: Subject,
+  { access, unclear, implied, guarded }: Subject,
   { otherwise, readOnly, sandboxed: allowsContained }: RuleBook,
   { granted, asked, allowed }: { [rule in 'granted' | 'asked' | 'allowed']: NamedRule | undefined },
 ): Judgement {
-  if (granted) return { decision: 'allow', rule: granted.said, isNamed: granted.hasPattern }
+  const allowedBy = ({ said, hasPattern, text }: NamedRule): Judgement => ({
+    decision: 'allow',
+    rule: said,
+    isNamed: hasPattern,
+    namesGuarded: namesGuarded({ hasPattern, text }, { guarded }),
+  })
+  if (granted) return allowedBy(granted)
   if (asked) return { decision: 'ask', rule: asked.said }
-  if (allowed) return { decision: 'allow', rule: allowed.said, isNamed: allowed.hasPattern }
+  if (allowed) return allowedBy(allowed)
   if (implied) return { decision: 'allow', rule: 'comes with its command' }
   if (!access && !unclear) return { decision: 'allow', rule: 'touches nothing' }
   if (allowsContained && isContained(access)) return { decision: 'allow', rule: sandboxed }
   // What gets here in this mode changes nothing; but what is sent to a host is out of hand.
   if (readOnly && access && access.kind !== 'fetch') return { decision: 'allow', rule: 'read-only' }
   return { decision: otherwise, rule: `otherwise ${otherwise}` }
+}
+
+/** `write(**)` is not meant for what other programs run. */
+function namesGuarded(
+  { hasPattern, text }: Pick<NamedRule, 'hasPattern' | 'text'>,
+  { guarded }: Pick<Subject, 'guarded'>,
+): boolean {
+  return guarded !== undefined && hasPattern && text.toLowerCase().includes(guarded)
 }
 
 function isContained(access: Access | undefined): boolean {

@@ -1,4 +1,5 @@
 import type { JudgedCall, Ruling } from '../policy.ts'
+import { whyProtected } from '../shell/sandbox/protected.ts'
 import { spellUnseen } from '../unseen.ts'
 import { exactRule } from './exact-rule.ts'
 import type { Verdict } from './judge.ts'
@@ -51,13 +52,16 @@ function why({ rule, subject }: Verdict): string {
     return subject.access
       ? 'read-only: nothing may be changed'
       : 'read-only, and it does not say what it touches'
+  if (rule.startsWith('protected '))
+    return `${rule.slice('protected '.length)} is protected, and no rule names it`
   return rule.startsWith('deny ') ? `rule: ${rule.slice('deny '.length)}` : 'no rule allows it'
 }
 
-function deed(tool: string, { subject: { access, unclear } }: Verdict): string {
+function deed(tool: string, { subject: { access, unclear, guarded } }: Verdict): string {
   if (!access) return unclear ? `use ${tool}` : `use ${tool}, which touches nothing`
   const why = (access.kind === 'run' && access.why) || 'what that comes to is known only when it runs'
-  const unknown = unclear ? ` (${why})` : ''
+  const protection = guarded !== undefined && whyProtected(guarded)
+  const unknown = unclear ? ` (${why})` : protection ? ` (${guarded}: ${protection})` : ''
   switch (access.kind) {
     case 'run':
       // Of what nobody but the reader can judge, all is shown.

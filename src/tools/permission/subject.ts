@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { Access } from '../policy.ts'
+import { whyProtected } from '../shell/sandbox/protected.ts'
 import { foldName } from './command-pattern.ts'
 import { canonicalHost } from './host-pattern.ts'
 import type { Place } from './path-pattern.ts'
@@ -20,6 +21,8 @@ export interface Subject {
   readonly form: string | undefined
   readonly places: readonly Place[]
   readonly host: string | undefined
+  /** The name in a path that is written by which another program would run something. */
+  readonly guarded: string | undefined
   /** Of the tool, if it is the call as a whole. */
   readonly fingerprint: string | undefined
 }
@@ -32,6 +35,7 @@ const nothing = {
   host: undefined,
   implied: false,
   fingerprint: undefined,
+  guarded: undefined,
 }
 
 /** A call whose tool does not say what it touches, or that touches nothing. */
@@ -59,6 +63,8 @@ export function subjectOf(access: Access): Subject {
     }
     default: {
       const path = posix.normalize(access.path)
+      // In the sandbox they cannot be written anyway.
+      const isGuarded = access.kind === 'write' && !access.contained
       return {
         ...nothing,
         access,
@@ -66,6 +72,11 @@ export function subjectOf(access: Access): Subject {
         // A tool that hands on what a model wrote may name the same file in many ways.
         unclear: access.opaque === true || access.path.split('/').includes('..'),
         places: [placeOf(path), placeOf(foldPath(path))],
+        guarded: isGuarded
+          ? foldPath(path)
+              .split('/')
+              .find((name) => whyProtected(name))
+          : undefined,
       }
     }
   }

@@ -85,10 +85,13 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
     const cwd = workplace(root, input.cwd)
     const isSandboxed = await inSandbox()
+    const readOnly = context.guard?.readOnly === true
     if (isClosed()) throw new Error('the shell was closed: no command can be run any more')
 
     const order = ({ file, args, env = {} }: Wanted): CommandOrder & { tidy?: () => readonly string[] } => ({
-      ...(isSandboxed ? sandboxed(file, args, { root, cwd, network, writable, env }) : { file, args }),
+      ...(isSandboxed
+        ? sandboxed(file, args, { root, cwd, network, writable, readOnly, env })
+        : { file, args }),
       cwd,
       env: { ...commandEnvironment(settings), ...(isSandboxed ? {} : env) },
       maxOutputBytes: settings.maxOutputBytes,
@@ -96,7 +99,15 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     })
     const refusalOf = (output: string, { code }: CommandEnd, line = '', putAside: readonly string[] = []) =>
       isSandboxed
-        ? sandboxRefusal({ output, exitCode: code, isMasked: /[|;\n]/.test(line), network, root, putAside })
+        ? sandboxRefusal({
+            output,
+            exitCode: code,
+            isMasked: /[|;\n]/.test(line),
+            network,
+            root,
+            readOnly,
+            putAside,
+          })
         : undefined
     const finish = async (wanted: Wanted, line = ''): Promise<Told> => {
       const { timeoutMs } = input

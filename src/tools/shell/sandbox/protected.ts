@@ -53,3 +53,10 @@ export const protectedNames: ReadonlyMap<string, string> = new Map([
   ['.xprofile', 'every graphical login runs it'],
   ['.xinitrc', 'every graphical login runs it'],
 ])
+
+/** Of `.git` the sandbox protects only a part, so that commands can commit; other tools have no business there. */
+export function whyProtected(name: string): string | undefined {
+  return name === '.git'
+    ? 'git runs the hooks and the programs that its settings name'
+    : protectedNames.get(name)
+}
