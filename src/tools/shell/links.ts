@@ -21,7 +21,7 @@ const mostLinks = 40
 const elsewhere = /^\/(?:proc|dev\/fd)(?:\/|$)/
 
 /** Undefined if that cannot be told. */
-function followed(path: string): string | undefined {
+export function followed(path: string): string | undefined {
   let real: string = sep
   const names = path.split(sep).filter(Boolean)
   let links = 0

@@ -78,15 +78,18 @@ function plainAccess(
 ): SeenAccess[] | undefined {
   const folder = folderOf(commands, operators, place)
   const where = { ...place, folder }
-  const judged = commands.map((command, index) => {
-    const fed =
-      operators[index - 1] === '|' || command.redirects.some(({ operator }) => /^<(?!&)/.test(operator))
-    return {
-      command,
-      fed,
-      ...judgeCommand(command.words, command.assignments, { root: place.root, folder, fed }),
-    }
-  })
+  const judge = (makes: boolean) =>
+    commands.map((command, index) => {
+      const fed =
+        operators[index - 1] === '|' || command.redirects.some(({ operator }) => /^<(?!&)/.test(operator))
+      const at = { root: place.root, folder, fed, makes }
+      return { command, fed, ...judgeCommand(command.words, command.assignments, at) }
+    })
+  const first = judge(false)
+  const makes = first.some(
+    ({ readOnly, command }) => (first.length > 1 && !readOnly) || command.redirects.some(makesOption),
+  )
+  const judged = makes ? judge(true) : first
   if (judged.some(({ wholeLine }) => wholeLine)) return undefined
   if (commands.some(({ redirects }) => redirects.some(isSocket))) return undefined
   const accesses = judged.flatMap((one) => {
@@ -97,7 +100,13 @@ function plainAccess(
     const varies = !readOnly && (fed || folder !== place.root)
     return [
       runAccess(one, { varies, line: place.cwd === place.root ? line : undefined }),
-      ...command.redirects.flatMap((redirect) => redirectAccess(redirect, at)),
+      ...command.redirects.flatMap((redirect) =>
+        redirectAccess(
+          redirect,
+          at,
+          command.redirects.some(({ operator }) => operator.startsWith('<')),
+        ),
+      ),
       ...operandAccess(one.words, at, { readOnly }),
       ...(one.opaque ? handedOn(one.words).flatMap((words) => operandAccess(words, at)) : []),
       ...(opens ? [{ kind: 'read', path: text, opaque: true, implied: true } as const] : []),
@@ -116,7 +125,7 @@ function runAccess(
     kind: 'run',
     command: text,
     ...(others.length > 0 && { also: others }),
-    ...(opaque && { opaque: true, form: opaque.form, why: opaque.why }),
+    ...(opaque && { opaque: true, ...(opaque.form !== undefined && { form: opaque.form }), why: opaque.why }),
     ...(varies && { varies }),
     ...(line !== undefined && line !== text && (varies || opaque) && { line }),
     ...(readOnly && { readOnly }),
@@ -169,8 +178,17 @@ function isSocket({ target }: PlainRedirect): boolean {
   return /^\/+dev\/+(?:tcp|udp)\//.test(target.value)
 }
 
-function redirectAccess({ operator, target }: PlainRedirect, where: Where): SeenAccess[] {
-  if (/&$|^<<$/.test(operator) || isStream(target.value)) return []
+/** A file that a glob would find, and a program take for an option. */
+function makesOption({ operator, target }: PlainRedirect): boolean {
+  return operator.includes('>') && /(?:^|\/)-[^/]*$/.test(target.value)
+}
+
+function redirectAccess({ operator, target }: PlainRedirect, where: Where, isFed: boolean): SeenAccess[] {
+  if (/&$|^<<$/.test(operator)) return []
+  // What is read as a stream can be a file of the same command, and is opened anew here.
+  const streams =
+    operator === '<' ? allStreams : isFed ? /^\/dev\/(?:null|tty)$/ : /^\/dev\/(?:null|tty|stdout|stderr)$/
+  if (streams.test(target.value)) return []
   return [pathAccess(operator === '<' ? 'read' : 'write', target, where)]
 }
 
@@ -185,7 +203,7 @@ function operandAccess(words: readonly PlainWord[], where: Where, { readOnly = f
         (deed === kind || deed === 'both') &&
         word.value !== '' &&
         word.value !== '-' &&
-        !isStream(word.value),
+        !allStreams.test(word.value),
     )
     if (named.length > mostOperands)
       return [{ kind, path: `${named.length} paths`, opaque: true, implied: true } as const]
@@ -198,9 +216,7 @@ function operandAccess(words: readonly PlainWord[], where: Where, { readOnly = f
   })
 }
 
-function isStream(path: string): boolean {
-  return /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/.test(path)
-}
+const allStreams = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
 
 function pathAccess(kind: 'read' | 'write', word: PlainWord, where: Where): PathAccess & SeenAccess {
   const { value, glob, home } = word

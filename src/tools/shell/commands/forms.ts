@@ -75,9 +75,13 @@ function awk(words: readonly PlainWord[]): Form {
   return awkPrints.test(words[at]?.value ?? '') && arePlain ? reads : opaqueAt(0)
 }
 
-const sedAddress = String.raw`(?:\d+|\$|/(?:\\.|[^/\\])*/)`
+/** Of text up to a delimiter. Whether that may stand inside brackets, no two programs agree on. */
+const sedText = (end: string) =>
+  String.raw`(?:\\.|\[\^?(?!${end})[^\]\[\\\n^](?:(?!${end})[^\]\[\\\n])*\]|(?!${end})[^\\\n[])*`
+const sedAddress = String.raw`(?:\d+|\$|/${sedText('/')}/)`
+const sedSubstitution = String.raw`s([^\s\w\\;[\]])${sedText('\\1')}\1(?:\\.|(?!\1)[^\\\n])*\1`
 const sedCommand = new RegExp(
-  String.raw`\s*(?:${sedAddress}(?:\s*,\s*[+~]?${sedAddress})?\s*!?)?\s*(?:s([^\s\w\\;])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpIiM\d]*|[=dDgGhHlnNpPx]|[qQ]\d*)\s*(?:;|\n|$)`,
+  String.raw`\s*(?:${sedAddress}(?:\s*,\s*[+~]?${sedAddress})?\s*!?)?\s*(?:${sedSubstitution}[gpIiM\d]*|[=dDgGhHlnNpPx]|[qQ]\d*)\s*(?:;|\n|$)`,
   'y',
 )
 

@@ -1,12 +1,10 @@
-import { isAmong } from './operands.ts'
 import { parted } from './options.ts'
 import type { PlainWord } from './plain-line.ts'
 import type { Program } from './programs.ts'
 import { namesIn, programNamed } from './programs.ts'
 
-/** Of every subcommand: what runs a program that it names, takes settings, or writes a file. Long names may be cut short. */
-const running =
-  /^--(?:exec|upl|receive-p|extc|open|ou|o=|o$|ext-d|textc|filters|no-ind)|^--[\w-]+=ext::|^(?:ext|fd)::/
+/** The other side of a connection can be a program, too. */
+const transport = /^(?:--[\w-]+=)?(?:ext|fd)::/
 const listing =
   /^(?:-[avrl]+|-vv|--(?:list|all|remotes|show-current|verbose|no-color|color|column|no-column|merged|no-merged|sort=[\w:.-]+))$/
 
@@ -36,7 +34,9 @@ export function readGit(args: readonly PlainWord[]): GitCommand {
     name,
     rest.map(({ value }) => value),
   )
-  const runsAt = rest.findIndex(({ value }) => running.test(value) || isRunning(value, subcommand))
+  const runsAt = rest.findIndex(
+    ({ value }) => transport.test(value) || isRunning(value, `${git?.runs} ${subcommand?.runs}`),
+  )
   const common = { at, subcommand, folders }
   if (subcommand?.kind === 'runs' && !reads) return { ...common, runsAt: at, readOnly: false }
   return runsAt < 0
@@ -44,12 +44,12 @@ export function readGit(args: readonly PlainWord[]): GitCommand {
     : { ...common, runsAt: at + 1 + runsAt, readOnly: false }
 }
 
-/** Letters may stand together, also with numbers: `git grep -5Oprogram`. */
-function isRunning(word: string, subcommand: Program | undefined): boolean {
-  if (word.startsWith('--')) return isAmong(word.slice(2).replace(/=.*/s, ''), subcommand?.runs)
-  return (
-    word.startsWith('-') && [...word.slice(1)].some((letter) => namesIn(subcommand?.runs).includes(letter))
-  )
+/** Long names may be cut short, and letters stand together, also with numbers: `git grep -5Oprogram`. */
+function isRunning(word: string, runs: string): boolean {
+  const [name] = word.slice(2).split('=')
+  if (word.startsWith('--') && name)
+    return namesIn(runs).some((full) => full.length > 1 && full.startsWith(name))
+  return word.startsWith('-') && [...word.slice(1)].some((letter) => namesIn(runs).includes(letter))
 }
 
 /** Of subcommands that read with some words, and change something with others. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findsOption } from '../globs.ts'
+import { followed } from '../links.ts'
 import { forms, onlyReads } from './forms.ts'
 import { readGit } from './git.ts'
 import { dashed, gives, isAmong, isTar, takesOf } from './operands.ts'
@@ -17,6 +18,8 @@ export interface Surroundings {
   readonly folder: string | undefined
   /** It is given something to read that is not in its words. */
   readonly fed: boolean
+  /** The line itself may make files by the time its globs are looked up. */
+  readonly makes?: boolean
 }
 
 /** One simple command, as its words show it. */
@@ -25,8 +28,8 @@ export interface JudgedCommand {
   readonly words: readonly PlainWord[]
   readonly text: string
   readonly readOnly: boolean
-  /** What a rule has to name literally, and why, if it may run something that its words do not show. */
-  readonly opaque?: { readonly form: string; readonly why: string } | undefined
+  /** Why it may run something that its words do not show, and what a rule with a `*` has to name; without a form none will do. */
+  readonly opaque?: { readonly form: string | undefined; readonly why: string } | undefined
   /** It changes the shell that reads the rest of the line. */
   readonly wholeLine?: true
   /** It opens files that are not among its words. */
@@ -49,12 +52,12 @@ export function judgeCommand(
   const own = wrapped(words) ?? judgeWords(words, at)
   if (set.length === 0 || own.wholeLine) return own
   const prefix = set.map(([name, value]) => `${name}=${value && quoted(value)}`).join(' ')
-  const form = own.opaque?.form ?? textOf(own.words.slice(0, 1))
+  const form = own.opaque ? own.opaque.form : textOf(own.words.slice(0, 1))
   return {
     ...own,
     text: `${prefix} ${own.text}`,
     readOnly: false,
-    opaque: { form: `${prefix} ${form}`, why: 'a variable can change what a program runs' },
+    opaque: { form: form && `${prefix} ${form}`, why: 'a variable can change what a program runs' },
   }
 
   /** What a program such as `timeout` runs. */
@@ -90,7 +93,9 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
   })
   const option = onlyReads(words[0])
     ? -1
-    : args.findIndex((word) => word.glob !== undefined && findsOption(word.glob, at.folder))
+    : args.findIndex(
+        (word) => word.glob !== undefined && findsOption(word.glob, at.makes ? undefined : at.folder),
+      )
   if (option >= 0) return opaqueAt(option + 1, 'a file that begins with - would be an option')
   // Under a folder's name it may be any program.
   const isBare = base === name && programNamed(base) !== undefined
@@ -115,7 +120,11 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
       at.folder,
     )
     if (!isOwnRepository(folder, at.root))
-      return opaqueAt(args.length, 'another repository has settings of its own')
+      return {
+        ...common,
+        readOnly: false,
+        opaque: { form: undefined, why: 'another repository has settings of its own' },
+      }
     return { ...common, readOnly: readOnly && isBare }
   }
   return judgeOptions(program, base, { args, common, opaqueAt, isBare })
@@ -177,8 +186,9 @@ const tarChanges = 'A c r u x g delete create append update extract get concaten
 
 /** Not one that lies below the workspace, or anywhere else, with settings that nobody has looked at. */
 function isOwnRepository(folder: string | undefined, root: string): boolean {
-  if (folder === undefined) return false
-  for (let path = folder; path !== root; path = dirname(path))
-    if (path === dirname(path) || existsSync(`${path}/.git`)) return false
+  const real = folder === undefined ? undefined : followed(folder)
+  if (real === undefined) return false
+  for (let path = real; path !== root; path = dirname(path))
+    if (path === dirname(path) || existsSync(`${path}/.git`) || existsSync(`${path}/HEAD`)) return false
   return true
 }

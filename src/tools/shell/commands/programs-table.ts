@@ -31,15 +31,15 @@ export const programTable = `
   grep egrep fgrep | reads | prints what it is given or finds | operands: read; first: none; unless: e f regexp file; values: A B C D d e m context after-context before-context max-count regexp include exclude exclude-dir; reads: f file exclude-from
   cd | reads | later paths are meant from there
   diff | reads | prints what it is given or finds | operands: read; values: F I L S U C W x label width exclude ignore-matching-lines; reads: X exclude-from from-file to-file
-  jq gojq jaq | reads | prints what it is given or finds | operands: read; first: none; unless: f from-file; values: indent; reads: f L from-file; pairs: arg argjson
-  tree | reads | it can write its list to a file | operands: read; flags: a d f i s h t r C n l x p u g D F dirsfirst du prune gitignore noreport; values: L P I; writes: o
+  jq gojq | reads | prints what it is given or finds | operands: read; first: none; unless: f from-file; values: indent; reads: f L from-file; pairs: arg argjson
+  tree | reads | it can write its list to a file | operands: read; flags: a d f i s h t r C n l x p u g D F dirsfirst du prune gitignore noreport L P I
   file | reads | it can write a list of file types | operands: read; flags: b i L h k s brief mime mime-type mime-encoding dereference; values: F e P; reads: f m files-from magic-file
   rg | reads | it can run a program on each file | operands: read; first: none; unless: e f regexp file files type-list; flags: i s S n N l c v w x o U u F P a b H h I L q p 0 . ignore-case smart-case case-sensitive line-number no-line-number files-with-matches files-without-match count count-matches invert-match word-regexp line-regexp only-matching multiline multiline-dotall hidden no-ignore no-ignore-vcs no-ignore-parent fixed-strings pcre2 text follow heading no-heading json stats files type-list vimgrep with-filename no-filename null quiet trim pretty column passthru no-messages no-config crlf one-file-system version; values: A B C E M T d e g j m r t context after-context before-context max-count max-columns max-depth max-filesize regexp glob iglob type type-not replace threads sort sortr encoding color colors context-separator; reads: f file ignore-file
   fd fdfind | reads | it can run a program on each file | operands: read; first: none; unless:; flags: H I u s i g F a l L p 0 1 q hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path list-details follow full-path print0 no-ignore-vcs prune show-errors version; values: d e E t c S j o max-depth min-depth exact-depth extension exclude type color size threads owner changed-within changed-before max-results; reads: search-path ignore-file base-directory
   sort | reads | it can write a file, and run a program to compress with | operands: read; flags: b d f g h i M n R r V c C m s u z ignore-leading-blanks dictionary-order ignore-case general-numeric-sort human-numeric-sort ignore-nonprinting month-sort numeric-sort random-sort reverse version-sort check merge stable unique zero-terminated debug version; values: k t S key field-separator buffer-size parallel sort batch-size; reads: files0-from random-source; writes: o T output temporary-directory
   uniq | reads | it writes its second operand | operands: write; first: read; most: 1; flags: c d D i u z count repeated all-repeated ignore-case unique zero-terminated group version; values: f s w skip-fields skip-chars check-chars
-  xxd | reads | it writes its second operand | operands: write; first: read; most: 1; flags: a b E e i p u; values: c g l n o s R
-  date | reads | it can set the clock | flags: u R utc universal rfc-email version; values: d I date iso-8601 rfc-3339; reads: r f reference file
+  xxd | reads | it writes its second operand | operands: write; first: read; most: 1; flags: a b c E e g i l n o p R s u
+  date | reads | it can set the clock | flags: u R I utc universal rfc-email iso-8601 version; values: d date rfc-3339; reads: r f reference file
   hostname | reads | it can set the name | most: 0; flags: f s i I d A y version
   ag ack ugrep | changes | it can run a program on each file | operands: read; first: none; unless: e f regexp file; values: A B C m G; reads: f file exclude-from; runs: pager filter view
   zgrep zegrep zfgrep colordiff zstdcat | changes | it runs another program | operands: read; first: none; unless: e f regexp file; values: A B C D d e m context after-context before-context max-count regexp include exclude exclude-dir; reads: f file exclude-from
@@ -48,7 +48,7 @@ export const programTable = `
   iconv | changes | it can write a file | operands: read; values: f t from-code to-code; writes: o output
   split | changes | it writes files | first: read; values: a b C l n; runs: filter
   csplit | changes | it writes files | first: read; values: b f n
-  yq | changes | it can change files | operands: read; first: none; unless: f from-file; changing: i in-place inplace; values: indent; reads: f L from-file
+  yq jaq | changes | it can change files | operands: read; first: none; unless: f from-file; changing: i in-place inplace; values: indent; reads: f L from-file
   cp link | changes | it writes files | operands: read; last: write; unless: t target-directory; links; values: S suffix; writes: t target-directory
   ln | changes | it makes links | operands: read; last: write; unless: t target-directory; links; values: S suffix; writes: t target-directory
   mv | changes | it moves files | operands: both; last: write; unless: t target-directory; links; values: S suffix; writes: t target-directory
@@ -80,7 +80,7 @@ export const programTable = `
   command | wraps | it runs another program | flags: p
   find | reads | it can delete, write, and run a program on each file | flags: H L P not o a and or print print0 prune empty xdev mount follow depth ls quit true false readable writable executable daystart noleaf nouser nogroup d version; values: name iname path ipath wholename iwholename type xtype size mtime mmin ctime cmin atime amin newer anewer cnewer newermt maxdepth mindepth perm user group uid gid regex iregex regextype links samefile inum fstype printf lname ilname used
   sed gsed | reads | its script can run programs and write files | operands: read; first: none; unless: e f expression file; changing: i in-place; values: e l expression line-length; reads: f file
-  git | changes | its settings and some of its options name programs to run | version: --version; flags: P no-pager no-optional-locks literal-pathspecs no-replace-objects; values: C; links
+  git | changes | its settings and some of its options name programs to run | version: --version; flags: P no-pager no-optional-locks literal-pathspecs no-replace-objects; values: C; links; runs: exec upload-pack receive-pack extcmd open-files-in-pager output ext-diff textconv filters no-index config template
   git-status git-rev-parse git-rev-list git-ls-files git-ls-tree git-shortlog git-describe git-merge-base git-name-rev git-diff-tree | reads | prints what is in the repository
   git-diff-index git-diff-files git-show-ref git-for-each-ref git-show-branch git-whatchanged git-range-diff git-cherry git-count-objects | reads | prints what is in the repository
   git-check-ignore git-check-attr git-version | reads | prints what is in the repository

@@ -165,7 +165,7 @@ export function scan(line: string): PlainLine | undefined {
     // A number before `<` or `>` is a descriptor, or a word, by its length and the shell.
     if (/^\d+$/.test(source) && /[<>]/.test(line[at] ?? '')) return undefined
     if (words.length > 0) words.push(plain)
-    else if ((source === '!' || source === 'time') && isEmpty() && operators.at(-1) !== '|') {
+    else if (source === 'time' && isEmpty() && operators.at(-1) !== '|') {
       if (!/[\t ]/.test(line[at] ?? '')) return undefined
     } else if (/^[A-Za-z_]\w*=/.test(source)) {
       if (plain.glob !== undefined || /(?<!\\)~/.test(source)) return undefined

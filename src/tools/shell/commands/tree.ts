@@ -28,7 +28,7 @@ type Statement = ReturnType<typeof parse>['commands'][number] & { readonly redir
 function pipelineOf(node: PipelineNode): readonly PlainCommand[] | undefined {
   if (node.type !== 'Pipeline') return all([commandOf(node)])
   const { prefixes, commands, operators } = node
-  const isTimed = prefixes.some((prefix) => prefix.type === 'Time' && (prefix.posix || prefix.endOfOptions))
+  const isTimed = prefixes.some((prefix) => prefix.type !== 'Time' || prefix.posix || prefix.endOfOptions)
   if (isTimed || operators.some((operator) => operator !== '|')) return undefined
   return all(commands.map(commandOf))
 }

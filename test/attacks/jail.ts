@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { ShellName } from './table.ts'
+import { programPath, type World } from './world.ts'
+
+/** What a line has done: whether it ran `marker`, and the files and folders of the world that it changed. */
+export interface Outcome {
+  readonly mark: boolean
+  readonly changes: readonly string[]
+}
+
+/** Bubblewrap, bash, dash and busybox: without them lines can be judged, but not tried. */
+export const canTry =
+  process.platform === 'linux' && ['bwrap', 'bash', 'dash', 'busybox'].every((name) => programPath(name))
+
+export function shellPath(shell: ShellName, { applets }: World): string {
+  return shell === 'busybox' ? join(applets, 'sh') : (programPath(shell) ?? `/bin/${shell}`)
+}
+
+/**
+ * Runs one line after the other, each in a world as it was, and waits a little for what it leaves running. A change is seen by the time of
+ * the last change of a file, which nothing can set back, and of a folder. Git brings its index up to date whenever it looks at the files.
+ */
+const driver = `
+PATH=/usr/bin:/bin
+timeout=$(command -v timeout)
+fresh() {
+  rm -rf "$WORLD"/* 2>/dev/null || { chmod -R u+rwx "$WORLD"; rm -rf "$WORLD"/*; }
+  cp -a "$TEMPLATE/." "$WORLD/"
+  : > /tmp/stamp
+  sleep 0.01
+}
+alone() { set -- /proc/[0-9]*; [ $# -le 2 ]; }
+settle() {
+  for i in 1 2 3 4 5 6 7 8; do alone && return; sleep 0.03; done
+  kill -9 -1 2>/dev/null
+  sleep 0.01
+}
+fresh
+for file in "$LINES"/*; do
+  IFS= read -r -d '' line < "$file"
+  cd "$WORLD/workspace"
+  (ulimit -t 5 -f 20000; PATH=$LINE_PATH exec "$timeout" -k 1 5 "$@" -c -- "$line" </dev/null >/dev/null 2>&1)
+  cd /
+  alone || settle
+  report=$REPORT/\${file##*/}
+  if [ -e "$WORLD/mark" ]; then echo mark > "$report"; rm -f "$WORLD/mark"; fi
+  changes=$(find "$WORLD" -mindepth 1 -cnewer /tmp/stamp ! -path '*/.git/index' ! -path '*/.git' -printf '%P\\n' 2>&1)
+  [ -z "$changes" ] || { printf '%s\\n' "$changes" >> "$report"; fresh; }
+done
+: > "$REPORT/end"`
+
+/** How many lines share a jail: starting one costs about as much as running a line. */
+const batchSize = 40
+
+/** Runs lines in copies of a world, without a network. */
+export function openJail(world: World) {
+  let count = 0
+
+  async function runBatch(shell: ShellName, lines: readonly string[]): Promise<Outcome[]> {
+    const job = join(world.root, 'jobs', String(count++))
+    const nameOf = (index: number) => String(index).padStart(6, '0')
+    for (const name of ['lines', 'report']) mkdirSync(join(job, name), { recursive: true })
+    for (const [index, line] of lines.entries()) writeFileSync(join(job, 'lines', nameOf(index)), line)
+    try {
+      await execute(jailArguments(world, job, shell))
+      reportOf(job, 'end')
+      return lines.map((_, index) => outcomeOf(job, nameOf(index)))
+    } finally {
+      rmSync(job, { recursive: true, force: true })
+    }
+  }
+
+  /** In the order of the lines. */
+  async function run(shell: ShellName, lines: readonly string[]): Promise<Outcome[]> {
+    const batches = Array.from({ length: Math.ceil(lines.length / batchSize) }, (_, index) =>
+      lines.slice(index * batchSize, (index + 1) * batchSize),
+    )
+    return (await mapInTurn(batches, (batch) => runBatch(shell, batch))).flat()
+  }
+  return { run }
+}
+
+export type Jail = ReturnType<typeof openJail>
+
+function outcomeOf(job: string, name: string): Outcome {
+  let lines: string[]
+  try {
+    lines = reportOf(job, name).split('\n').filter(Boolean)
+  } catch {
+    lines = []
+  }
+  return { mark: lines[0] === 'mark', changes: lines.filter((line) => line !== 'mark') }
+}
+
+function reportOf(job: string, name: string): string {
+  return readFileSync(join(job, 'report', name), 'utf8')
+}
+
+function jailArguments(world: World, job: string, shell: ShellName): string[] {
+  const lines = join(world.root, 'lines')
+  const report = join(world.root, 'report')
+  const path = [
+    world.bin,
+    ...(shell === 'busybox' ? [world.applets] : []),
+    ...['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'],
+  ]
+  const variables = {
+    LINE_PATH: path.join(':'),
+    HOME: world.home,
+    LANG: 'C.UTF-8',
+    TEMPLATE: world.template,
+    WORLD: world.world,
+    LINES: lines,
+    REPORT: report,
+  }
+  return [
+    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
+    ...['--ro-bind', join(world.root, 'tools'), join(world.root, 'tools')],
+    ...['--ro-bind', world.template, world.template],
+    ...['--ro-bind', join(job, 'lines'), lines],
+    ...['--bind', join(job, 'report'), report],
+    ...['--tmpfs', world.world],
+    ...['--clearenv', ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value])],
+    ...['bash', '-c', driver, 'driver', shellPath(shell, world)],
+  ]
+}
+
+function execute(args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile('bwrap', args, { timeout: 300_000, maxBuffer: 1e7 }, (error, _, stderr) =>
+      error ? reject(new Error(`the jail failed: ${stderr || error.message}`)) : resolve(),
+    )
+  })
+}
+
+/** As `Promise.all` of all of them, with no more at once than the machine has use for. */
+async function mapInTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  const queue = items.entries()
+  const worker = async () => {
+    for (const [index, item] of queue) results[index] = await work(item)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, worker))
+  return results
+}
