@@ -5,6 +5,7 @@ import { aptInstall, mayInstall } from './apt-get.ts'
 /** Programs that tools and voices use where they are installed, and Debian's packages of them. */
 const programs = new Map([
   ['bwrap', 'bubblewrap'],
+  ['busybox', 'busybox'],
   ['espeak-ng', 'espeak-ng'],
   ['rg', 'ripgrep'],
 ])

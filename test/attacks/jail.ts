@@ -12,8 +12,11 @@ export interface Outcome {
 }
 
 /** Bubblewrap, bash, dash and busybox: without them lines can be judged, but not tried. */
-export const canTry =
-  process.platform === 'linux' && ['bwrap', 'bash', 'dash', 'busybox'].every((name) => programPath(name))
+export function canTry(): boolean {
+  return (
+    process.platform === 'linux' && ['bwrap', 'bash', 'dash', 'busybox'].every((name) => programPath(name))
+  )
+}
 
 export function shellPath(shell: ShellName, { applets }: World): string {
   return shell === 'busybox' ? join(applets, 'sh') : (programPath(shell) ?? `/bin/${shell}`)

@@ -22,13 +22,59 @@ const commands = [
   ...['tar *', 'sed *', 'npm test', 'cd *', 'true', 'printf *', 'test *', 'read *', 'export *', '[ *'],
 ]
 
-export const policyNames = ['nothing allowed', 'a usual allow-list', 'read-only mode'] as const
+/** Programs that work on files, some of which run others when an option says so. */
+const programs = [
+  ...[
+    'git',
+    'find',
+    'fd',
+    'rg',
+    'grep',
+    'sort',
+    'uniq',
+    'tar',
+    'sed',
+    'curl',
+    'wget',
+    'zip',
+    'unzip',
+    'rsync',
+  ],
+  ...[
+    'split',
+    'tee',
+    'dd',
+    'gzip',
+    'cp',
+    'mv',
+    'tree',
+    'file',
+    'ls',
+    'cat',
+    'echo',
+    'printf',
+    'true',
+    'cd',
+    'jq',
+  ],
+]
+
+export const policyNames = [
+  'nothing allowed',
+  'a usual allow-list',
+  'most programs allowed',
+  'read-only mode',
+] as const
 export type PolicyName = (typeof policyNames)[number]
 
 const policies: Readonly<Record<PolicyName, Policy>> = {
   'nothing allowed': permission({ otherwise: 'deny' }),
   'a usual allow-list': permission({
     allow: [...commands.map((command) => `run(${command})`), 'write(out/**)'],
+    otherwise: 'deny',
+  }),
+  'most programs allowed': permission({
+    allow: [...programs.map((program) => `run(${program} *)`), 'read', 'write'],
     otherwise: 'deny',
   }),
   'read-only mode': permission({ mode: 'read-only' }),
@@ -56,7 +102,13 @@ export function judgesFor(shellName: ShellName, world: World) {
 
 /** Whether a line that passed has done what its rules do not allow. */
 export function isBreach(policy: PolicyName, { mark, changes }: Outcome): boolean {
-  return mark || (policy === 'a usual allow-list' ? changes.some(isOutsideOfOut) : changes.length > 0)
+  if (mark || policy === 'most programs allowed') return mark
+  return policy === 'a usual allow-list' ? changes.some(isOutsideOfOut) : changes.length > 0
+}
+
+/** Whether it would be one where a line cannot be tried. */
+export function mayBreach(policy: PolicyName, line: string): boolean {
+  return policy !== 'most programs allowed' || line.includes('marker')
 }
 
 export function isOutsideOfOut(path: string): boolean {

@@ -1,5 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { Access, PathAccess, RunAccess } from '../../policy.ts'
+import { followed } from '../links.ts'
+import { isWithin } from '../sandbox/places.ts'
 import { readGit } from './git.ts'
 import type { JudgedCommand } from './judged-command.ts'
 import { judgeCommand } from './judged-command.ts'
@@ -77,7 +79,6 @@ function plainAccess(
   line: string | undefined,
 ): SeenAccess[] | undefined {
   const folder = folderOf(commands, operators, place)
-  const where = { ...place, folder }
   const judge = (makes: boolean) =>
     commands.map((command, index) => {
       const fed =
@@ -93,22 +94,20 @@ function plainAccess(
   if (judged.some(({ wholeLine }) => wholeLine)) return undefined
   if (commands.some(({ redirects }) => redirects.some(isSocket))) return undefined
   const accesses = judged.flatMap((one) => {
-    const { command, fed, readOnly, opens, text } = one
-    // What another command links may lead elsewhere by the time it is opened.
+    const { command, fed, readOnly, opens, text, words } = one
     const isLinked = judged.some((other) => other !== one && other.links && !other.readOnly)
-    const at = { ...where, folder: isLinked ? undefined : folder }
+    const at = { ...place, folder, isLinked }
     const varies = !readOnly && (fed || folder !== place.root)
+    const whole = place.cwd === place.root ? line : undefined
+    const [name] = words
+    const stays = folder !== undefined && isWithin(followed(folder) ?? '', place.root)
+    const isInert = judged.length > 1 && (name?.value === 'set' || (name?.value === 'cd' && stays))
     return [
-      runAccess(one, { varies, line: place.cwd === place.root ? line : undefined }),
-      ...command.redirects.flatMap((redirect) =>
-        redirectAccess(
-          redirect,
-          at,
-          command.redirects.some(({ operator }) => operator.startsWith('<')),
-        ),
-      ),
-      ...operandAccess(one.words, at, { readOnly }),
-      ...(one.opaque ? handedOn(one.words).flatMap((words) => operandAccess(words, at)) : []),
+      // What only prepares the others needs no rule of its own.
+      ...(isInert ? [] : [runAccess(one, { varies, line: whole })]),
+      ...redirectAccess(command.redirects, at),
+      ...operandAccess(words, at, { readOnly }),
+      ...(one.opaque ? handedOn(words).flatMap((inner) => operandAccess(inner, at)) : []),
       ...(opens ? [{ kind: 'read', path: text, opaque: true, implied: true } as const] : []),
     ]
   })
@@ -172,6 +171,8 @@ function folderOf(
 
 interface Where extends Place {
   readonly folder: string | undefined
+  /** Another command of the line may put a link in the way by the time it is opened. */
+  readonly isLinked?: boolean
 }
 
 function isSocket({ target }: PlainRedirect): boolean {
@@ -183,13 +184,15 @@ function makesOption({ operator, target }: PlainRedirect): boolean {
   return operator.includes('>') && /(?:^|\/)-[^/]*$/.test(target.value)
 }
 
-function redirectAccess({ operator, target }: PlainRedirect, where: Where, isFed: boolean): SeenAccess[] {
-  if (/&$|^<<$/.test(operator)) return []
-  // What is read as a stream can be a file of the same command, and is opened anew here.
-  const streams =
-    operator === '<' ? allStreams : isFed ? /^\/dev\/(?:null|tty)$/ : /^\/dev\/(?:null|tty|stdout|stderr)$/
-  if (streams.test(target.value)) return []
-  return [pathAccess(operator === '<' ? 'read' : 'write', target, where)]
+function redirectAccess(redirects: readonly PlainRedirect[], where: Where): SeenAccess[] {
+  // What is read as a stream can be a file of the same command, and opened anew is written.
+  const isFed = redirects.some(({ operator }) => operator.startsWith('<'))
+  const written = isFed ? /^\/dev\/(?:null|tty)$/ : /^\/dev\/(?:null|tty|stdout|stderr)$/
+  return redirects.flatMap(({ operator, target }) => {
+    const isRead = operator === '<'
+    if (/&$|^<<$/.test(operator) || (isRead ? allStreams : written).test(target.value)) return []
+    return [pathAccess(isRead ? 'read' : 'write', target, where)]
+  })
 }
 
 function operandAccess(words: readonly PlainWord[], where: Where, { readOnly = false } = {}): SeenAccess[] {
@@ -222,10 +225,11 @@ function pathAccess(kind: 'read' | 'write', word: PlainWord, where: Where): Path
   const { value, glob, home } = word
   const base = value.startsWith('/') ? '/' : where.folder
   if (glob !== undefined) {
-    const isKnown = base !== undefined && !(where.folder !== where.cwd && value.includes('..'))
+    const isKnown =
+      base !== undefined && !where.isLinked && !(where.folder !== where.cwd && value.includes('..'))
     return { kind, path: value, opaque: true, ...(isKnown && { glob: { folder: base, pattern: glob } }) }
   }
-  const path = resolved(home ? where.home + value.slice(1) : value, where)
+  const path = where.isLinked ? undefined : resolved(home ? where.home + value.slice(1) : value, where)
   return path === undefined ? { kind, path: value, opaque: true } : { kind, path }
 }
 

@@ -112,7 +112,7 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
   if (program.kind === 'shell') return { ...opaqueAt(0), wholeLine: true }
   if (program.kind === 'runs' || program.kind === 'wraps') return opaqueAt(0)
   if (base.toLowerCase() === 'git') {
-    const { runsAt, readOnly, folders } = readGit(args)
+    const { at: start = 0, runsAt, readOnly, folders } = readGit(args)
     if (runsAt !== undefined) return opaqueAt(runsAt + 1)
     const folder = folders.reduce(
       (outer: string | undefined, { value, glob, home }) =>
@@ -125,7 +125,9 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
         readOnly: false,
         opaque: { form: undefined, why: 'another repository has settings of its own' },
       }
-    return { ...common, readOnly: readOnly && isBare }
+    // `git --no-pager -C src log` is `git log`.
+    const own = readOnly || folders.length === 0 ? textOf([...words.slice(0, 1), ...args.slice(start)]) : text
+    return { ...common, text: own, readOnly: readOnly && isBare }
   }
   return judgeOptions(program, base, { args, common, opaqueAt, isBare })
 }

@@ -1,0 +1,26 @@
+import { afterAll, expect, test } from 'vitest'
+import { commonLines, settings } from './common-lines.ts'
+import { lineJudge } from './judge.ts'
+import { openWorld, programPath } from './world.ts'
+
+const world = openWorld()
+afterAll(() => world.close())
+
+/** Of 134 lines at least 125. */
+const enough = 125 / 134
+
+test('common lines are judged as developers expect', async () => {
+  expect(commonLines.length).toBeGreaterThanOrEqual(134)
+  const place = { workspace: world.workspace, program: programPath('bash') ?? '/bin/sh' }
+  const [readOnly, coding] = [settings.readOnly, settings.coding].map((policy) => lineJudge(policy, place))
+  const differing: string[] = []
+  for (const [line, ...expected] of commonLines) {
+    const judged = [await readOnly?.(line), await coding?.(line)]
+    if (judged.join() !== expected.join())
+      differing.push(`${line}: ${judged.join(', ')}, not ${expected.join(', ')}`)
+  }
+  const agreed = commonLines.length - differing.length
+  process.stderr.write(`${agreed} of ${commonLines.length} common lines are judged as expected, but not\n`)
+  process.stderr.write(`${differing.map((text) => `  ${text}\n`).join('')}`)
+  if (agreed < commonLines.length * enough) expect(differing).toEqual([])
+})
