@@ -4,7 +4,7 @@ import type { Character } from '../permission/characters.ts'
 import { charactersOf, isSign } from '../permission/characters.ts'
 import { fits, segmentOf } from '../permission/segment.ts'
 import type { Access } from '../policy.ts'
-import type { SeenAccess } from './commands/commands.ts'
+import type { SeenAccess } from './commands/plain-line.ts'
 
 const mostNames = 20_000
 const mostFound = 500

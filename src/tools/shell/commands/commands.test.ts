@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { argvAccess, commandAccess, type SeenAccess } from './commands.ts'
+import { argvAccess, commandAccess } from './commands.ts'
 import { tableOf } from './lines.test-kit.ts'
+import type { SeenAccess } from './plain-line.ts'
 
 const place = { root: '/w', cwd: '/w/sub', home: homedir() }
 

@@ -1,12 +1,12 @@
 import { isAbsolute, relative, resolve } from 'node:path'
-import type { Access, PathAccess, RunAccess } from '../../policy.ts'
+import type { PathAccess, RunAccess } from '../../policy.ts'
 import { followed } from '../links.ts'
 import { isWithin } from '../sandbox/places.ts'
 import { readGit } from './git.ts'
 import type { JudgedCommand } from './judged-command.ts'
 import { judgeCommand } from './judged-command.ts'
 import { operandsOf } from './operands.ts'
-import type { PlainCommand, PlainLine, PlainRedirect, PlainWord } from './plain-line.ts'
+import type { PlainCommand, PlainLine, PlainRedirect, PlainWord, SeenAccess } from './plain-line.ts'
 import { programNamed } from './programs.ts'
 import { readPlain } from './read-plain.ts'
 import { isName } from './scan.ts'
@@ -20,9 +20,6 @@ export interface Place {
   /** What `~` stands for. */
   readonly home: string
 }
-
-/** An access, and for one that a glob names what the shell will look for. */
-export type SeenAccess = Access & { readonly glob?: { readonly folder: string; readonly pattern: string } }
 
 /** More than anybody reads; each is looked up on the disk. */
 const mostOperands = 200
@@ -202,8 +199,8 @@ function operandAccess(words: readonly PlainWord[], where: Where, { readOnly = f
   return (['read', 'write'] as const).flatMap((kind) => {
     if (kind === 'write' && readOnly) return []
     const named = operands.filter(
-      ({ deed, word }) =>
-        (deed === kind || deed === 'both') &&
+      ({ mode, word }) =>
+        (mode === kind || mode === 'both') &&
         word.value !== '' &&
         word.value !== '-' &&
         !allStreams.test(word.value),

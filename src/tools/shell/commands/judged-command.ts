@@ -148,33 +148,19 @@ function judgeOptions(
     stops: program.stops === 1,
   })
   const { options, operands, late } = given
-  const known = [
-    'flags',
-    'values',
-    'reads',
-    'lists',
-    'writes',
-    'base',
-    'archive',
-    'pairs',
-    'changing',
-    'unless',
-  ] as const
   const unknown = options.find(
-    ({ name }) =>
-      isAmong(name, program.runs) ||
-      (program.flags !== undefined && !known.some((key) => namesIn(program[key]).includes(name))),
+    ({ name }) => isAmong(name, program.runs) || (program.flags !== undefined && !program.known.has(name)),
   )
   // Its letters may stand in one word, and have been taken apart.
   if (unknown) return opaqueAt(isTar(base) ? args.length : unknown.at + 1)
-  // To tar a colon is another machine, which it reaches by a program.
-  if (
-    isTar(base) &&
-    options.some(({ name, value }) => /^f(?:ile)?$/.test(name) && value?.value.includes(':'))
-  )
-    return opaqueAt(args.length)
-  if (isTar(base))
+  if (isTar(base)) {
+    // A colon is another machine, which it reaches by a program.
+    const isRemote = options.some(
+      ({ name, value }) => isAmong(name, program.archive) && value?.value.includes(':'),
+    )
+    if (isRemote) return opaqueAt(args.length)
     return { ...common, readOnly: isBare && gives(given, 't list') && !gives(given, tarChanges) }
+  }
   if (base === 'date' && operands.some(({ value }) => !value.startsWith('+')))
     return { ...common, readOnly: false }
   const changes =

@@ -2,14 +2,14 @@ import { readGit } from './git.ts'
 import type { Parted, Takes } from './options.ts'
 import { parted } from './options.ts'
 import type { PlainWord } from './plain-line.ts'
-import type { Deed, Operands } from './programs.ts'
+import type { AccessMode, Operands } from './programs.ts'
 import { namesIn, programNamed } from './programs.ts'
 
 type Words = readonly PlainWord[]
 
 /** A word that names a path, and what is done there. */
 export interface Operand {
-  readonly deed: Deed
+  readonly mode: AccessMode
   readonly word: PlainWord
   /** Which path it is cannot be told. */
   readonly unknown?: boolean
@@ -29,7 +29,7 @@ export function operandsOf(name: string, args: Words, root: string): readonly Op
     const path = read ?? written ?? file
     return path === undefined
       ? []
-      : [{ deed: written === undefined ? 'read' : 'write', word: { value: path } }]
+      : [{ mode: written === undefined ? 'read' : 'write', word: { value: path } }]
   })
   return [...named, ...keyed]
 }
@@ -61,26 +61,26 @@ function operandsBy(spec: Operands, args: Words): Operand[] {
   const [folder] = valuesOf(given, spec.base)
   const operands = given.operands.map((word, index): Operand => {
     const isLast = given.operands.length > 1 && index === given.operands.length - 1
-    const deed = (index === 0 ? first : isLast ? last : undefined) ?? spec.operands ?? 'none'
+    const mode = (index === 0 ? first : isLast ? last : undefined) ?? spec.operands ?? 'none'
     // What becomes several words is the first as well as some behind it.
-    const more = word.glob !== undefined && deed !== (spec.operands ?? 'none') ? 'both' : deed
-    return { deed: isChanging && more === 'read' ? 'both' : more, word: below(folder, word) }
+    const more = word.glob !== undefined && mode !== (spec.operands ?? 'none') ? 'both' : mode
+    return { mode: isChanging && more === 'read' ? 'both' : more, word: below(folder, word) }
   })
   const into = spec.last ? folderOf(operands, given) : undefined
   return [
     ...operands,
-    ...valuesOf(given, spec.reads).map((word): Operand => ({ deed: 'read', word })),
-    ...valuesOf(given, spec.lists).map((word): Operand => ({ deed: 'both', word, unknown: true })),
-    ...valuesOf(given, spec.writes).map((word): Operand => ({ deed: 'write', word })),
+    ...valuesOf(given, spec.reads).map((word): Operand => ({ mode: 'read', word })),
+    ...valuesOf(given, spec.lists).map((word): Operand => ({ mode: 'both', word, unknown: true })),
+    ...valuesOf(given, spec.writes).map((word): Operand => ({ mode: 'write', word })),
     ...valuesOf(given, spec.archive).map(
-      (word): Operand => ({ deed: gives(given, 't list x extract get') ? 'read' : 'write', word }),
+      (word): Operand => ({ mode: gives(given, 't list x extract get') ? 'read' : 'write', word }),
     ),
     ...(gives(given, spec.keeps)
       ? given.operands.map(
-          (word): Operand => ({ deed: 'write', word: { value: nameOf(word).replace(/[?#].*/, '') } }),
+          (word): Operand => ({ mode: 'write', word: { value: nameOf(word).replace(/[?#].*/, '') } }),
         )
       : []),
-    ...(into ? operands.flatMap(({ deed, word }) => (deed === 'write' ? [] : landing(into, word))) : []),
+    ...(into ? operands.flatMap(({ mode, word }) => (mode === 'write' ? [] : landing(into, word))) : []),
   ]
 }
 
@@ -96,12 +96,12 @@ function valuesOf({ options }: Parted, names: string | undefined): PlainWord[] {
 function folderOf(operands: readonly Operand[], given: Parted): PlainWord | undefined {
   const [named] = valuesOf(given, 't target-directory')
   const last = operands.at(-1)
-  if (named || last?.deed !== 'write') return named
+  if (named || last?.mode !== 'write') return named
   return operands.length > 2 || /(?:^|\/)\.{0,2}$/.test(last.word.value) ? last.word : undefined
 }
 
 function landing(folder: PlainWord, word: PlainWord): Operand[] {
-  return word.glob === undefined ? [{ deed: 'write', word: below(folder, { value: nameOf(word) }) }] : []
+  return word.glob === undefined ? [{ mode: 'write', word: below(folder, { value: nameOf(word) }) }] : []
 }
 
 function nameOf({ value }: PlainWord): string {
@@ -119,8 +119,8 @@ function findPaths(args: Words): Operand[] {
   const from = args.findIndex(({ value }) => !/^-[HLP]$/.test(value))
   const roots = from < 0 ? [] : args.slice(from)
   const end = roots.findIndex(({ value }) => /^[-(!]/.test(value))
-  const deed = args.some(({ value }) => value === '-delete') ? 'both' : 'read'
-  return (end < 0 ? roots : roots.slice(0, end)).map((word) => ({ deed, word }))
+  const mode = args.some(({ value }) => value === '-delete') ? 'both' : 'read'
+  return (end < 0 ? roots : roots.slice(0, end)).map((word) => ({ mode, word }))
 }
 
 /** `tar cf a b` is `tar -c -f a b`: each letter takes its value in turn. */

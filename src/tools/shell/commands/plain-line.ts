@@ -1,3 +1,5 @@
+import type { Access } from '../../policy.ts'
+
 /** A word that is the same whenever it runs, but for a glob, which the shell looks up on the disk. */
 export interface PlainWord {
   /** Without its quotes: what the program is given, or the glob as it is written. */
@@ -27,3 +29,6 @@ export interface PlainLine {
   readonly commands: readonly PlainCommand[]
   readonly operators: readonly string[]
 }
+
+/** An access, and for one that a glob names what the shell will look for. */
+export type SeenAccess = Access & { readonly glob?: { readonly folder: string; readonly pattern: string } }

@@ -1,15 +1,15 @@
 import { programTable } from './programs-table.ts'
 
 /** What a command does with a path: `both` is a read and a write. */
-export type Deed = 'none' | 'read' | 'write' | 'both'
+export type AccessMode = 'none' | 'read' | 'write' | 'both'
 
 /** Which words of a command are paths. Options are letters and long names, with spaces between. */
 export interface Operands {
   /** Of every operand but those that have a word of their own here; `none` if absent. */
-  readonly operands?: Deed
-  readonly first?: Deed
+  readonly operands?: AccessMode
+  readonly first?: AccessMode
   /** Of the last one of several. */
-  readonly last?: Deed
+  readonly last?: AccessMode
   /** Options with which first and last are as all others. */
   readonly unless?: string
   /** Options with which the operands are written, too. */
@@ -44,6 +44,8 @@ export interface Program extends Operands {
   readonly why: string
   /** The other options that are harmless. Where they are listed, an option that is not known makes the command opaque. */
   readonly flags?: string
+  /** All options that are listed for it. */
+  readonly known: ReadonlySet<string>
   /** Options by which it runs something, or takes settings that do. Long names may be cut short. */
   readonly runs?: string
   /** With more operands it changes something. */
@@ -70,14 +72,16 @@ const programs: ReadonlyMap<string, Program> = new Map(
           const [key, value] = entry.split(/: ?/)
           return [key, value === undefined || key === 'most' ? Number(value ?? 1) : value]
         })
-      const program = { kind, why, ...Object.fromEntries(entries) } as Program
+      const lists = entries.flatMap(([, value]) => (typeof value === 'string' ? value.split(' ') : []))
+      const program = { kind, why, known: new Set(lists), ...Object.fromEntries(entries) } as Program
       return names.split(' ').map((name) => [name, program] as const)
     }),
 )
 
-/** `python3.12` is `python`. */
+/** `python3.12` is `python`; but `cat2` may be anything. */
 export function programNamed(name: string): Program | undefined {
-  return programs.get(name) ?? programs.get(name.replace(/-?[\d.]+$/, ''))
+  const versioned = programs.get(name.replace(/-?[\d.]+$/, ''))
+  return programs.get(name) ?? (versioned?.kind === 'runs' ? versioned : undefined)
 }
 
 export function namesIn(names: string | undefined): readonly string[] {
