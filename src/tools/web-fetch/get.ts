@@ -51,7 +51,7 @@ export function get(
 }
 
 /** Answers every question with what was found, and checked, before. */
-function only(addresses: readonly LookupAddress[]): LookupFunction {
+export function only(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, { all }, callback) => {
     const [first] = addresses
     if (all) callback(null, [...addresses])

@@ -21,20 +21,32 @@ export async function resolveHost(
   url: URL,
   { lookup, allowed, signal }: { lookup: Lookup; allowed: Allowed; signal: AbortSignal },
 ): Promise<readonly LookupAddress[]> {
-  const [host, address] = [hostOf(url), addressOf(url)]
+  const host = hostOf(url)
+  const found = await findAddresses(url, { lookup, signal })
+  if (allowed.host(host)) return found
+  const what = notPublicAmong(found.filter(({ address }) => !allowed.address(address)))
+  if (what)
+    throw new Error(
+      `${host} ${isIP(addressOf(url)) ? 'is' : 'leads to'} ${what}, and only public ones may be fetched. Fetch a public page instead, or ask the person to allow this host`,
+    )
+  return found
+}
+
+/** At least one address. Rejects with a sentence for the model if there is none. */
+export async function findAddresses(
+  url: URL,
+  { lookup, signal }: { lookup: Lookup; signal: AbortSignal },
+): Promise<readonly LookupAddress[]> {
+  const address = addressOf(url)
   const family = isIP(address)
   const found = family ? [{ address, family }] : await untilAborted(ask(lookup, address), signal)
-  if (found.length === 0) throw lookupFailure(host)
-  if (allowed.host(host)) return found
-  for (const { address } of found) {
-    const what = allowed.address(address) ? undefined : notPublic(meantAddress(address))
-    // The address itself is not told: which machines there are inside is nobody's business.
-    if (what)
-      throw new Error(
-        `${host} ${family ? 'is' : 'leads to'} ${what}, and only public ones may be fetched. Fetch a public page instead, or ask the person to allow this host`,
-      )
-  }
+  if (found.length === 0) throw lookupFailure(hostOf(url))
   return found
+}
+
+/** What the first that is not public is. The address itself is not told: which machines there are inside is private. */
+export function notPublicAmong(found: readonly LookupAddress[]): string | undefined {
+  return found.map(({ address }) => notPublic(meantAddress(address))).find((what) => what !== undefined)
 }
 
 function ask(lookup: Lookup, name: string): Promise<readonly LookupAddress[]> {
