@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import { Server } from 'node:net'
+import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { type Channel, type OutputStore, outputStore } from './output-store.ts'
 import { processFamily } from './process-family.ts'
+import type { HostProxy, ProxySession } from './sandbox/proxy.ts'
 import { newMarker, watcher } from './watcher.ts'
 
 /** What to start, already put in the sandbox if there is one. */
@@ -10,11 +12,20 @@ export interface CommandOrder {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What a sandbox needs besides. */
+  readonly sandbox?: CommandSandbox | undefined
   readonly maxOutputBytes: number
   /** Between being asked to end and being made to. */
   readonly graceMs: number
   readonly onOutput?: ((channel: Channel, bytes: Uint8Array) => void) | undefined
+}
+
+interface CommandSandbox {
+  /** It reads this from its descriptor 3. */
+  readonly filter: Buffer | undefined
+  /** Answers on the socket that it sends from inside. */
+  readonly proxy?: HostProxy | undefined
 }
 
 export interface CommandEnd {
@@ -23,6 +34,8 @@ export interface CommandEnd {
   readonly ms: number
   /** How many processes it left running, which have been ended. */
   readonly leftOver: number
+  /** Hosts that its proxy did not let it reach. */
+  readonly refusedHosts: readonly string[]
 }
 
 /** A command that runs, and all that it starts. */
@@ -44,24 +57,23 @@ const patienceMs = 200
 
 /** Rejects with the operating system's error if it cannot be started. */
 export async function startCommand(order: CommandOrder): Promise<Command> {
-  const { file, args, cwd, maxOutputBytes, graceMs, onOutput } = order
+  const { sandbox, maxOutputBytes, graceMs, onOutput } = order
   const output = outputStore(maxOutputBytes)
   const { marker, env } = newMarker()
   watcher.wake()
   const startedAt = performance.now()
-  const child = spawn(file, args, {
-    cwd,
-    env: { ...order.env, ...env },
-    // A session of its own: no terminal to ask on, and a group to end. What it reads from is at its end.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = await startProcess({ ...order, env: { ...order.env, ...env } })
   const { pid, stdout, stderr } = child
-  if (pid === undefined || !stdout || !stderr) throw await failureOf(child)
+  if (sandbox?.filter) hand(sandbox.filter, child.stdio[3] as Duplex)
   const family = processFamily({ leader: pid, marker })
   const release = watcher.guard(pid)
 
   let [running, lastOutputAt] = [true, 0]
+  let network: ProxySession | undefined
+  child.once('message', (_, listener) => {
+    if (listener instanceof Server) network = sandbox?.proxy?.serve(listener)
+    if (!running) network?.close()
+  })
   const listen = (stream: Readable, channel: Channel) => {
     stream.on('data', (bytes: Uint8Array) => {
       lastOutputAt = performance.now()
@@ -87,10 +99,11 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
     await Promise.race([closed, quiet()])
     const leftOver = await family.end({ graceMs, patienceMs })
     await Promise.race([closed, quiet()])
-    stdout?.destroy()
-    stderr?.destroy()
+    stdout.destroy()
+    stderr.destroy()
+    network?.close()
     release()
-    return { ...exit, leftOver }
+    return { ...exit, leftOver, refusedHosts: [...(network?.refused ?? [])] }
   }
 
   async function quiet(): Promise<void> {
@@ -126,9 +139,31 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
   }
 }
 
+async function startProcess({ file, args, cwd, env, sandbox }: CommandOrder): Promise<StartedProcess> {
+  const more = [...(sandbox?.filter ? ['pipe' as const] : []), ...(sandbox?.proxy ? ['ipc' as const] : [])]
+  const child = spawn(file, args, {
+    cwd,
+    env,
+    // A session of its own: no terminal to ask on, and a group to end. What it reads from is at its end.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...more],
+  })
+  if (child.pid === undefined) throw await failureOf(child)
+  return child as StartedProcess
+}
+
+type StartedProcess = ChildProcess & { pid: number; stdout: Readable; stderr: Readable }
+
 /** The pipes of a child are sockets in Node, though its types do not say so. */
 interface Refable {
   unref(): void
+}
+
+/** Until the other side has read it to its end and closed it. */
+function hand(bytes: Buffer, pipe: Duplex) {
+  // It was ended before it read.
+  pipe.on('error', () => {})
+  pipe.resume().end(bytes)
 }
 
 function failureOf(child: ChildProcess): Promise<Error> {

@@ -15,6 +15,7 @@ import { leavesBehind } from './left-behind.ts'
 import { withoutLinks } from './links.ts'
 import { outputStore } from './output-store.ts'
 import { callOutput, outcomeText, type Told } from './result-text.ts'
+import { hostProxy } from './sandbox/proxy.ts'
 import { findSandbox, sandboxed, sandboxProblem, sandboxRefusal } from './sandbox/sandbox.ts'
 import type { ShellInput } from './shell-input.ts'
 import { likelyWorkplace, workplace } from './workplace.ts'
@@ -29,7 +30,7 @@ export interface ShellSettings {
   readonly env: Readonly<Record<string, string>>
   readonly passEnv: readonly string[]
   readonly sandbox: 'auto' | 'required' | 'off'
-  readonly network: boolean
+  readonly network: boolean | readonly string[]
   readonly writable: readonly string[]
   readonly maxBackground: number
   readonly backgroundMs: number
@@ -53,6 +54,7 @@ interface Wanted {
 /** What the tool `shell` does with a call, whatever form it has. */
 export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }: Surroundings) {
   const { root, program, network, writable, sandbox, maxTimeoutMs } = settings
+  const proxy = typeof network === 'boolean' ? undefined : hostProxy(network)
 
   async function access(input: ShellInput): Promise<readonly Access[]> {
     const accesses = written(input).flatMap((one) =>
@@ -91,20 +93,26 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
 
     const order = ({ file, args, env = {} }: Wanted): CommandOrder & { tidy?: () => readonly string[] } => ({
       ...(isSandboxed
-        ? sandboxed(file, args, { root, cwd, network, writable, readOnly, env })
+        ? contained(file, args, { root, cwd, network, writable, readOnly, env })
         : { file, args }),
       cwd,
       env: { ...commandEnvironment(settings), ...(isSandboxed ? {} : env) },
       maxOutputBytes: settings.maxOutputBytes,
       graceMs: settings.graceMs,
     })
-    const refusalOf = (output: string, { code }: CommandEnd, line = '', putAside: readonly string[] = []) =>
+    const refusalOf = (
+      output: string,
+      { code, refusedHosts }: CommandEnd,
+      line = '',
+      putAside: readonly string[] = [],
+    ) =>
       isSandboxed
         ? sandboxRefusal({
             output,
             exitCode: code,
             isMasked: /[|;\n]/.test(line),
             network,
+            refusedHosts,
             root,
             readOnly,
             putAside,
@@ -137,7 +145,7 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
             onStart(command)
             void command.ended.then(tidy)
           },
-          isAlone: isSandboxed && !network,
+          isAlone: isSandboxed && network !== true,
         }
         return jobs.start(command, about).catch((error) => {
           tidy?.()
@@ -156,6 +164,11 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
         return withCallOutput(outcomeText(outcome, settings), [outcome], 30_000)
       }
     }
+  }
+
+  function contained(...words: Parameters<typeof sandboxed>) {
+    const { file, args, filter, tidy } = sandboxed(...words)
+    return { file, args, sandbox: { filter, proxy }, tidy }
   }
 
   function shellLine(line: string): Wanted {
@@ -193,7 +206,7 @@ function notFound(file: string, error: unknown): Told {
   const output = outputStore(1_000)
   const [problem, exit] = code === 'ENOENT' ? ['command not found', 127] : ['permission denied', 126]
   output.push(2, Buffer.from(`${file}: ${problem}\n`))
-  return { code: exit, signal: null, ms: 0, leftOver: 0, output }
+  return { code: exit, signal: null, ms: 0, leftOver: 0, refusedHosts: [], output }
 }
 
 /** Why the operating system would not start it, as something to act on. Other errors stay as they are. */

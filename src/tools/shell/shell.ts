@@ -1,5 +1,4 @@
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { realpathSync, statSync } from 'node:fs'
 import type { OptionTable, Problem } from '../../protocol/index.ts'
 import {
   checkOptions,
@@ -7,16 +6,18 @@ import {
   invalidInput,
   isObject,
   kindOf,
+  nameOf,
   oneOf,
   someText,
   wholeNumber,
-  yesOrNo,
 } from '../../protocol/index.ts'
 import type { Toolbox } from '../tool.ts'
 import { tool } from '../tool.ts'
 import { background } from './background.ts'
 import type { Command } from './command.ts'
+import { findProgram } from './find-program.ts'
 import { pollSchema } from './poll-input.ts'
+import { hostRule } from './sandbox/proxy.ts'
 import { sandboxProblem } from './sandbox/sandbox.ts'
 import { type ShellSettings, shellCalls } from './shell-calls.ts'
 import { shellSchema } from './shell-input.ts'
@@ -38,8 +39,11 @@ export interface ShellOptions {
   readonly passEnv?: readonly string[] | undefined
   /** `auto`: if there is bubblewrap and it works, and people are told if not. `required`: nothing runs without. */
   readonly sandbox?: 'auto' | 'required' | 'off' | undefined
-  /** Lets commands in the sandbox reach the network. */
-  readonly network?: boolean | undefined
+  /**
+   * Lets commands in the sandbox reach the network: all that this machine reaches, or only these hosts (`registry.npmjs.org`,
+   * `*.example.com`, `localhost:8080`), over HTTP and HTTPS by a proxy.
+   */
+  readonly network?: boolean | readonly string[] | undefined
   /** Folders beside the workspace that can be changed from inside the sandbox, and protected paths in it that can: `.husky`. */
   readonly writable?: readonly string[] | undefined
   /** How many commands may run in the background; 8 if absent. */
@@ -153,12 +157,17 @@ function checked(options: ShellOptions): ShellSettings {
     maxBackground = 8,
     backgroundMs = 3_600_000,
     graceMs = 500,
-    program = findProgram('bash') ?? '/bin/sh',
+    program = findProgram('bash', `${process.env.PATH ?? ''}:/bin:/usr/bin`) ?? '/bin/sh',
   } = options
   if (timeoutMs > maxTimeoutMs)
     throw invalidInput(
       op,
       `shell: timeoutMs (${timeoutMs}) must not be more than maxTimeoutMs (${maxTimeoutMs})`,
+    )
+  if (typeof network !== 'boolean' && sandbox === 'off')
+    throw invalidInput(
+      op,
+      "shell: a list of hosts as 'network' only works in the sandbox, and it is off: leave one of them out",
     )
   return {
     root: realFolder(workspace),
@@ -169,7 +178,7 @@ function checked(options: ShellOptions): ShellSettings {
     env,
     passEnv,
     sandbox,
-    network,
+    network: network !== true && network !== false && network.length === 0 ? false : network,
     writable,
     maxBackground,
     backgroundMs,
@@ -190,20 +199,6 @@ function realFolder(workspace: string): string {
   throw invalidInput(op, `shell: the workspace '${workspace}' is a file: give a folder`)
 }
 
-function findProgram(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/bin', '/usr/bin']
-  return folders
-    .map((folder) => join(folder, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
-
 /** A timer cannot wait for longer than this, which is 24 days. */
 function timer(value: unknown): Problem {
   return (
@@ -219,6 +214,24 @@ function texts(value: unknown): Problem {
   )
 }
 
+function networkProblem(value: unknown): Problem {
+  if (typeof value === 'boolean') return undefined
+  if (!Array.isArray(value)) return `must be true, false or a list of hosts, not ${nameOf(value)}`
+  const wrong = value.find((entry) => !isHostRule(entry))
+  return (
+    wrong !== undefined &&
+    `must hold hosts such as registry.npmjs.org, *.example.com or localhost:8080, without scheme and path; not ${nameOf(wrong)}`
+  )
+}
+
+function isHostRule(entry: unknown): boolean {
+  try {
+    return typeof entry === 'string' && Boolean(hostRule(entry))
+  } catch {
+    return false
+  }
+}
+
 const optionTable: OptionTable<ShellOptions> = {
   workspace: someText,
   timeoutMs: timer,
@@ -230,7 +243,7 @@ const optionTable: OptionTable<ShellOptions> = {
     'must be an object of strings',
   passEnv: texts,
   sandbox: oneOf('auto', 'required', 'off'),
-  network: yesOrNo,
+  network: networkProblem,
   writable: texts,
   maxBackground: wholeNumber(0),
   backgroundMs: duration,

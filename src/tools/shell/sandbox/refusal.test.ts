@@ -3,8 +3,14 @@ import { fill, folder, hasSandbox, inside } from './sandbox.test-kit.ts'
 import { sandboxRefusal } from './sandbox.ts'
 
 const root = '/home/ada/project'
-const told = (output: string, { exitCode = 1 as number | null, network = false } = {}) =>
-  sandboxRefusal({ output, exitCode, network, root })
+const told = (
+  output: string,
+  {
+    exitCode = 1 as number | null,
+    network = false as boolean | string[],
+    refusedHosts = [] as string[],
+  } = {},
+) => sandboxRefusal({ output, exitCode, network, refusedHosts, root })
 
 describe('a failure that the sandbox has caused is told as such', () => {
   const cases: [output: string, words: string][] = [
@@ -75,6 +81,18 @@ test('nor is the network, where it is allowed', () => {
   expect(told('curl: (6) Could not resolve host: a', { network: true })).toBeUndefined()
   expect(told('connect ECONNREFUSED 127.0.0.1:1', { network: true })).toBeUndefined()
   expect(told('EROFS', { network: true })).toBeDefined()
+})
+
+test('which hosts there are is told where some are allowed', () => {
+  const network = ['a.test', '*.b.test']
+  expect(told('curl: (56) CONNECT tunnel failed', { network, refusedHosts: ['c.test'] })).toBe(
+    '[The sandbox refused this, not the system: c.test may not be reached from here, only a.test, *.b.test. Go on without, or ask the user to allow it.]',
+  )
+  expect(told('Could not resolve host: a.test', { network })).toContain(
+    'only a.test, *.b.test can be reached, and only through the proxy',
+  )
+  expect(told('connect ECONNREFUSED 127.0.0.1:1', { network })).toContain('what the same command has started')
+  expect(told('fine', { exitCode: 0, network, refusedHosts: ['c.test'] })).toBeUndefined()
 })
 
 test('a long line without an end is looked at quickly enough', () => {

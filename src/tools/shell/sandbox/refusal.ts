@@ -7,7 +7,9 @@ interface Failed {
   readonly exitCode: number | null
   /** Its exit code may be that of another part: `npm install | tail`. */
   readonly isMasked?: boolean
-  readonly network: boolean
+  readonly network: boolean | readonly string[]
+  /** Known for certain, if there is a proxy. */
+  readonly refusedHosts?: readonly string[]
   readonly root: string
   readonly readOnly?: boolean
   /** The paths at which lies what the command was not to leave. */
@@ -16,7 +18,7 @@ interface Failed {
 
 interface Refusal {
   readonly signs: RegExp
-  /** Only without the network. */
+  /** Only without the whole network. */
   readonly offline?: boolean
   /** Only where the workspace can be changed. */
   readonly writing?: boolean
@@ -57,14 +59,16 @@ const refusals: readonly Refusal[] = [
     signs:
       /Network is unreachable|ENETUNREACH|Could not resolve host|unable to resolve host|Temporary failure (in name resolution|resolving)|EAI_AGAIN|Name or service not known|getaddrinfo ENOTFOUND/i,
     offline: true,
-    words: () =>
-      'there is no network here. Go on with what is installed, or ask the user to do what needs the network',
+    words: ({ network }) =>
+      typeof network === 'boolean'
+        ? 'there is no network here. Go on with what is installed, or ask the user to do what needs the network'
+        : `only ${network.join(', ')} can be reached, and only through the proxy that the variables HTTP_PROXY and HTTPS_PROXY name. Tell the program to use it, or ask the user to do what needs more`,
   },
   {
     signs: /ECONNREFUSED|Connection refused|Failed to connect to (localhost|127\.|::1)/i,
     offline: true,
-    words: () =>
-      'there is no network here, and 127.0.0.1 leads only to what the same command has started. Start the server within the command, or ask the user',
+    words: ({ network }) =>
+      `${network ? '' : 'there is no network here, and '}127.0.0.1 leads only to what the same command has started. Start the server within the command, or ask the user`,
   },
   {
     signs: /no new privileges|sudo: .{0,200}(must be owned by|effective uid is not 0)/,
@@ -85,9 +89,16 @@ export function sandboxRefusal(failed: Failed): string | undefined {
     return `[The sandbox has put aside what makes tools run code outside: it is now ${putAside.join(', ')}. Leave it there, and ask the user if it is needed.]`
   if (exitCode === 0 && !isMasked) return undefined
   const found = refusals.find(
-    ({ signs, offline, writing }) => !(offline && network) && !(writing && readOnly) && signs.test(output),
+    ({ signs, offline, writing }) =>
+      !(offline && network === true) && !(writing && readOnly) && signs.test(output),
   )
+  const words = hostsRefused(failed) ?? found?.words(failed)
   const who =
     exitCode === 0 ? 'If that is a failure, it is the sandbox' : 'The sandbox refused this, not the system'
-  return found && `[${who}: ${found.words(failed)}.]`
+  return words && `[${who}: ${words}.]`
+}
+
+function hostsRefused({ refusedHosts = [], network }: Failed): string | undefined {
+  if (refusedHosts.length === 0 || typeof network === 'boolean') return undefined
+  return `${refusedHosts.join(', ')} may not be reached from here, only ${network.join(', ')}. Go on without, or ask the user to allow it`
 }

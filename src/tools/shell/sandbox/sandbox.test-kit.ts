@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { startCommand } from '../command.ts'
 import { type SandboxOptions, sandboxed, sandboxProblem } from './sandbox.ts'
 
 const problem = await sandboxProblem()
@@ -32,6 +32,11 @@ export function fill(root: string, files: Record<string, string>): string {
   return root
 }
 
+/** Of this process. */
+export function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length
+}
+
 interface Ended {
   readonly exitCode: number | null
   readonly output: string
@@ -40,13 +45,12 @@ interface Ended {
 }
 
 /** Runs a line of shell in the sandbox to its end. */
-export function inside(line: string, options: Omit<SandboxOptions, 'cwd'>): Promise<Ended> {
-  // Node's pipes are sockets, and bash takes one that it reads from for a login over the network: it would read ~/.bashrc.
-  const { file, args, tidy } = sandboxed('bash', ['--norc', '-c', line], { cwd: options.root, ...options })
-  return new Promise((resolve) => {
-    const child = execFile(file, args, { timeout: 60_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) => {
-      resolve({ exitCode: child.exitCode, output: stdout + stderr, putAside: tidy() })
-    })
-    child.stdin?.end()
-  })
+export async function inside(line: string, options: Omit<SandboxOptions, 'cwd'>): Promise<Ended> {
+  const cwd = options.root
+  const { file, args, filter, tidy } = sandboxed('bash', ['--norc', '-c', line], { cwd, ...options })
+  const order = { file, args, cwd, env: process.env, maxOutputBytes: 2 ** 20, graceMs: 0 }
+  const command = await startCommand({ ...order, sandbox: { filter } })
+  const { code } = await command.ended
+  const text = (channel: 1 | 2) => command.output.read(channel).head
+  return { exitCode: code, output: text(1) + text(2), putAside: tidy() }
 }

@@ -338,11 +338,11 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
   test('it dies with the process that started it', async () => {
     const root = folder()
     const sleep = `1000.${process.pid}${Date.now()}`
-    const { file, args } = sandboxed('sh', ['-c', `trap "" TERM; setsid sleep ${sleep} & sleep ${sleep}`], {
-      root,
-      cwd: root,
-    })
-    const parent = spawn('sh', ['-c', '"$@" & wait', 'sh', file, ...args], { stdio: 'ignore' })
+    const line = `trap "" TERM; setsid sleep ${sleep} & sleep ${sleep}`
+    const { file, args, filter = '' } = sandboxed('sh', ['-c', line], { root, cwd: root })
+    writeFileSync(join(root, 'filter'), filter)
+    const words = ['-c', '"$@" 3< "$0" & wait', join(root, 'filter'), file, ...args]
+    const parent = spawn('sh', words, { stdio: 'ignore' })
     await expect.poll(() => running(sleep)).toBeGreaterThanOrEqual(2)
     parent.kill('SIGKILL')
     await expect.poll(() => running(sleep)).toBe(0)

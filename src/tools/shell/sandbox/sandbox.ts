@@ -1,11 +1,14 @@
-import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+import { messageOf } from '../../../protocol/index.ts'
+import { startCommand } from '../command.ts'
 import { sensitiveIn } from './git.ts'
 import { guard } from './guard.ts'
 import { isWithin, leadingOut, needed, resolved, secrets } from './places.ts'
+import { behindProxy } from './proxied.ts'
 import { seatbelt } from './seatbelt.ts'
+import { seccompFilter } from './seccomp.ts'
 
 export { sandboxRefusal } from './refusal.ts'
 
@@ -13,8 +16,8 @@ export interface SandboxOptions {
   /** The workspace: the one folder that may be changed. Must exist. */
   readonly root: string
   readonly cwd: string
-  /** Whether the network of the machine can be reached; without it even 127.0.0.1 is another. */
-  readonly network?: boolean
+  /** True for the network of the machine, or the hosts to reach through a proxy. Without the first even 127.0.0.1 is another. */
+  readonly network?: boolean | readonly string[]
   /**
    * More folders that may be changed, as absolute paths or from the workspace. Those that do not exist are passed over. One that
    * names what is protected in the workspace, such as `.git/hooks` or `.husky`, leaves that open, existing or not.
@@ -32,9 +35,12 @@ interface Mount {
   readonly args: readonly string[]
 }
 
+/** What to start, and what it is to read from its descriptor 3. */
 interface Sandboxed {
   readonly file: string
   readonly args: string[]
+  /** Of system calls. Undefined where there is none for the machine's architecture. */
+  readonly filter: Buffer | undefined
   /** To be called when the command is over, or was not started: gives the paths of what it had to put aside. */
   readonly tidy: () => readonly string[]
 }
@@ -47,6 +53,8 @@ interface Sandboxed {
 export function sandboxed(program: string, argv: readonly string[], options: SandboxOptions): Sandboxed {
   if (process.platform === 'darwin') return onMac(program, argv, options)
   const { root, cwd, network = false, writable = [], readOnly = false, env = {} } = options
+  const isOnline = network === true
+  const filter = seccompFilter()
   const own = changeable({ root, writable })
   const how = readOnly ? '--ro-bind' : '--bind'
   const { mounts: kept, tidy } = readOnly
@@ -57,7 +65,7 @@ export function sandboxed(program: string, argv: readonly string[], options: San
     { at: '/dev', args: ['--dev', '/dev'] },
     { at: '/proc', args: ['--proc', '/proc'] },
     ...leadingOut().map((at) => emptied(at, 'folder')),
-    ...needed({ network }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
+    ...needed({ network: isOnline }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
     ...outermost(own).map((at) => ({ at, args: [how, at, at] })),
     ...kept,
     ...hidden(own).map(({ at, kind }) => emptied(at, kind)),
@@ -67,16 +75,24 @@ export function sandboxed(program: string, argv: readonly string[], options: San
     file: bubblewrap(own) ?? '/usr/bin/bwrap',
     args: [
       ...namespaces,
-      ...(network ? [] : ['--unshare-net']),
+      ...(isOnline ? [] : ['--unshare-net']),
+      ...(filter ? ['--seccomp', '3'] : []),
       ...mounts.toSorted((a, b) => depth(a.at) - depth(b.at)).flatMap(({ args }) => args),
       // Whatever it was outside, there is no such folder here.
       ...['--setenv', 'TMPDIR', '/tmp'],
       // Git would rewrite the index to remember what it has looked at.
       ...(readOnly ? ['--setenv', 'GIT_OPTIONAL_LOCKS', '0'] : []),
-      ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
       ...['--chdir', cwd],
-      ...['--', program, ...argv],
+      ...(typeof network === 'boolean'
+        ? [
+            ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+            '--',
+            program,
+            ...argv,
+          ]
+        : ['--', ...behindProxy(network, { program, argv, env })]),
     ],
+    filter,
     tidy,
   }
 }
@@ -98,8 +114,10 @@ function onMac(program: string, argv: readonly string[], options: SandboxOptions
       kept: kept.map(({ at }) => at),
       open: [...open, tmp],
       secrets: hidden(own).map(({ at }) => at),
-      network,
+      // There is no proxy for a list of hosts here.
+      network: network === true,
     }),
+    filter: undefined,
     tidy: () => {
       rmSync(tmp, { recursive: true, force: true })
       return []
@@ -185,19 +203,23 @@ const trialMs = 30_000
 
 async function attempt(path: string): Promise<Trial> {
   const root = realpathSync(tmpdir())
-  const { args, tidy } = sandboxed('true', [], { root, cwd: root, readOnly: true })
-  return new Promise((resolve) => {
-    execFile(path, args, { timeout: trialMs, killSignal: 'SIGKILL' }, (error, _, stderr) => {
-      tidy()
-      if (!error) return resolve({ path })
-      const [reason = ''] = (stderr.trim() || error.message).split('\n')
-      const words = reason.replace(/^bwrap: /, '')
-      if (path === macSandbox) return resolve({ problem: `Seatbelt cannot make a sandbox here (${words})` })
-      resolve({
-        problem: `bubblewrap cannot make a sandbox here (${words}): a container or the system's settings may forbid user namespaces`,
-      })
-    })
-  })
+  const { args, filter, tidy } = sandboxed('true', [], { root, cwd: root, readOnly: true })
+  const order = { file: path, args, cwd: root, env: process.env, maxOutputBytes: 10_000, graceMs: 0 }
+  const command = await startCommand({ ...order, sandbox: { filter } }).catch(messageOf)
+  if (typeof command === 'string') return { problem: command }
+  const timer = setTimeout(command.end, trialMs)
+  const { code } = await command.ended
+  clearTimeout(timer)
+  tidy()
+  if (code === 0) return { path }
+  const [reason = ''] = command.output.read().head.trim().split('\n')
+  const words = reason.replace(/^bwrap: /, '')
+  return {
+    problem:
+      path === macSandbox
+        ? `Seatbelt cannot make a sandbox here (${words})`
+        : `bubblewrap cannot make a sandbox here (${words}): a container or the system's settings may forbid user namespaces`,
+  }
 }
 
 /** The first of the PATH, of which `npx` puts folders of the workspace in front, that lies in none of these folders. */
