@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { Server } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { newCgroup } from './cgroup.ts'
+import { findProgram } from './find-program.ts'
 import { type Channel, type OutputStore, outputStore } from './output-store.ts'
 import { processFamily } from './process-family.ts'
 import type { HostProxy, ProxySession } from './sandbox/proxy.ts'
@@ -13,7 +15,7 @@ export interface CommandOrder {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What a sandbox needs besides. */
+  /** What a sandbox needs besides. It ends all that is inside by itself; outside of one a command gets a cgroup for that. */
   readonly sandbox?: CommandSandbox | undefined
   readonly maxOutputBytes: number
   /** Between being asked to end and being made to. */
@@ -53,19 +55,28 @@ export interface Command {
 /** After the command itself has ended others may still hold its output: so long is waited for what they print at once. */
 const [quietMs, drainMs] = [200, 1_000]
 /** So long those may take to end by themselves: a `tee` that writes its last line. */
-const patienceMs = 200
+const patienceMs = 300
 
 /** Rejects with the operating system's error if it cannot be started. */
 export async function startCommand(order: CommandOrder): Promise<Command> {
-  const { sandbox, maxOutputBytes, graceMs, onOutput } = order
+  const { cwd, sandbox, maxOutputBytes, graceMs, onOutput } = order
   const output = outputStore(maxOutputBytes)
   const { marker, env } = newMarker()
   watcher.wake()
+  // What is not there is left to `spawn`, which says so.
+  const isThere = findProgram(order.file, order.env.PATH, cwd) !== undefined
+  const cgroup = sandbox || !isThere ? undefined : newCgroup(marker)
+  const { file, args } = cgroup ? cgroup.around(order.file, order.args) : order
   const startedAt = performance.now()
-  const child = await startProcess({ ...order, env: { ...order.env, ...env } })
+  const child = await startProcess({ ...order, file, args, env: { ...order.env, ...env } }).catch(
+    async (error) => {
+      await cgroup?.remove()
+      throw error
+    },
+  )
   const { pid, stdout, stderr } = child
   if (sandbox?.filter) hand(sandbox.filter, child.stdio[3] as Duplex)
-  const family = processFamily({ leader: pid, marker })
+  const family = processFamily({ leader: pid, marker, cgroup })
   const release = watcher.guard(pid)
 
   let [running, lastOutputAt] = [true, 0]
@@ -102,6 +113,7 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
     stdout.destroy()
     stderr.destroy()
     network?.close()
+    await cgroup?.remove()
     release()
     return { ...exit, leftOver, refusedHosts: [...(network?.refused ?? [])] }
   }

@@ -20,7 +20,10 @@ if (how === 'wait') {
   void start(stubborn, false)
   void start('sleep 1000 | cat', false)
 }
-await start(`echo up; ${stubborn}`, true)
+// As if it were nobody's: neither environment nor session nor parent tell where it comes from.
+const hidden = `env -i setsid -f sleep ${token}; sleep ${token}`
+if (how === 'hide') void start('sleep 1000', false)
+await start(how === 'hide' ? hidden : `echo up; ${stubborn}`, true)
 process.stdout.write(`${watcher.pid}\n`)
 if (how === 'exit') process.exit()
 if (how === 'throw') throw new Error('it broke')

@@ -57,6 +57,23 @@ describe('a family that can wait', () => {
   })
 })
 
+test('what its cgroup holds is of the family, also if it started during the first look', async () => {
+  const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const cgroup = {
+    pids: () => new Set(child.signalCode === null ? [child.pid ?? 0] : []),
+    around: (file: string) => ({ file, args: [] }),
+    kill: () => {},
+    remove: async () => {},
+  }
+  let looks = 0
+  const list = async () => (looks++ === 0 ? [] : processTable.list())
+  // No process has this number.
+  const family = processFamily({ leader: 2 ** 30, marker: 'none', cgroup }, { ...processTable, list })
+  expect(await family.end({ graceMs: 10_000 })).toBe(1)
+  expect(await exited).toEqual([null, 'SIGTERM'])
+})
+
 describe('a number that came to name another process', () => {
   const living = async (entries: readonly ProcessEntry[], marked?: readonly number[]) => {
     const found = await processFamily({ leader: 7, marker: 'm' }, table(entries, marked)).living()

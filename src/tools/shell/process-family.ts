@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Cgroup } from './cgroup.ts'
 import { type ProcessEntry, type ProcessTable, processTable } from './process-table.ts'
 
 /** All processes that come from one command, also those that left its group and session or lost their parents. */
@@ -14,9 +15,12 @@ export interface ProcessFamily {
 /** What cannot be killed (it waits inside the kernel) is given up after so long. */
 const giveUpMs = 5_000
 
-/** `leader` leads a group and session of its own; `marker` stands in its environment, and so in that of all it starts. */
+/**
+ * `leader` leads a group and session of its own; `marker` stands in its environment, and so in that of all it starts. What lost
+ * all of these is known by the cgroup, if there is one.
+ */
 export function processFamily(
-  { leader, marker }: { leader: number; marker: string },
+  { leader, marker, cgroup }: { leader: number; marker: string; cgroup?: Cgroup | undefined },
   table: ProcessTable = processTable,
 ): ProcessFamily {
   const leaderStarted = table.startOf(leader)
@@ -25,6 +29,7 @@ export function processFamily(
 
   async function living(): Promise<ProcessEntry[]> {
     const entries = await table.list()
+    const contained = cgroup?.pids()
     // With all of its group and session gone, the leader's number may come to name something else.
     const reused = entries.some(({ pid, started }) => pid === leader && isOther(started))
     const found = new Map<number, ProcessEntry>()
@@ -35,8 +40,8 @@ export function processFamily(
     for (const entry of entries) {
       const { pid, group, session } = entry
       const together = !reused && (group === leader || session === leader)
-      if (together || known.has(keyOf(entry)) || (isYounger(entry) && table.hasInEnvironment(pid, marker)))
-        add(entry)
+      const isMember = together || contained?.has(pid) || known.has(keyOf(entry))
+      if (isMember || (isYounger(entry) && table.hasInEnvironment(pid, marker))) add(entry)
     }
     for (let before = -1; before < found.size; ) {
       before = found.size
@@ -67,6 +72,7 @@ export function processFamily(
     }
     if (await watchUntilGone(graceMs, askToEnd)) return asked.size
     await watchUntilGone(giveUpMs, (entries) => {
+      cgroup?.kill()
       for (const entry of entries) {
         asked.add(keyOf(entry))
         send(entry, 'SIGKILL')
@@ -84,8 +90,9 @@ export function processFamily(
     let [waitMs, seen] = [5, false]
     for (;;) {
       const entries = await living()
-      // One that forks and ends, again and again, may slip through a look; hardly through two.
-      if (entries.length === 0 && (!seen || (await living()).length === 0)) return true
+      // One that forks and ends, again and again, may slip through a look; hardly through two, and not out of a cgroup.
+      const isGone = entries.length === 0 && !cgroup?.pids().size
+      if (isGone && (!seen || (await living()).length === 0)) return true
       seen = true
       act(entries)
       const leftMs = until - performance.now()

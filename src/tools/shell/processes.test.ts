@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { modes, testShell, until } from './shell.test-kit.ts'
@@ -170,8 +170,9 @@ describe('without a sandbox', () => {
     const controller = new AbortController()
     const running = shell.run({ command }, { signal: controller.signal })
     const pidsIn = () => readFileSync(pids, 'utf8').trim().split('\n').map(Number)
-    await until(() => shell.left().length > 0)
-    await until(() => pidsIn().length === 2 && pidsIn().every((pid) => nameOf(pid) === 'sleep'))
+    await until(
+      () => existsSync(pids) && pidsIn().length === 2 && pidsIn().every((pid) => nameOf(pid) === 'sleep'),
+    )
     controller.abort(new Error('enough'))
     await expect(running).rejects.toThrow('enough')
     expect(pidsIn().map(nameOf)).toEqual([undefined, undefined])

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { cgroupFolder } from './cgroup.ts'
 
 /** The name of the variable by which the processes of a command are known, whatever becomes of them. */
 const variable = 'MILLRACE_COMMAND'
@@ -17,10 +18,12 @@ export function newMarker(): { marker: string; env: Record<string, string> } {
 }
 
 // Waits until this process is gone, however that came, which it sees by the end of its input; then ends what is left of its
-// commands. Plain sh, which is everywhere and costs nothing while it waits. Where there is /proc it goes by the marker; elsewhere
-// by the groups it was told of. `grep` takes the zeros of an environment for the ends of lines or for bytes like others.
+// commands. Plain sh, which is everywhere and costs nothing while it waits. It goes by their cgroups, if there are any. Where there
+// is /proc it goes by the marker; elsewhere by the groups it was told of. `grep` takes the zeros of an environment for the ends of
+// lines or for bytes like others.
 const script = `
 trap '' HUP INT TERM
+mark=$1 proc=$2 cgroups=$3
 groups=' '
 while read -r sign group; do
   case $sign in
@@ -30,23 +33,35 @@ while read -r sign group; do
 done
 end() {
   found=
-  if [ -r "$2/self/environ" ]; then
-    for file in $(grep -lF -e "$1" "$2"/[0-9]*/environ 2>/dev/null); do
-      pid=\${file#"$2/"}
-      kill -s "$3" "\${pid%/environ}" 2>/dev/null && found=yes
+  pids=
+  [ -z "$cgroups" ] || pids=$(find "$cgroups"* -name cgroup.procs -exec cat {} + 2>/dev/null)
+  if [ -r "$proc/self/environ" ]; then
+    for file in $(grep -lF -e "$mark" "$proc"/[0-9]*/environ 2>/dev/null); do
+      pid=\${file#"$proc/"}
+      pids="$pids \${pid%/environ}"
     done
   else
-    for group in $groups; do kill -s "$3" -- "-$group" 2>/dev/null && found=yes; done
+    for group in $groups; do kill -s "$1" -- "-$group" 2>/dev/null && found=yes; done
   fi
+  for pid in $pids; do kill -s "$1" "$pid" 2>/dev/null && found=yes; done
   [ "$found" ]
 }
+tidy() {
+  [ "$cgroups" ] || return
+  # The kernel may hold on to one for a moment after its last process is gone.
+  for try in 1 2 3 4 5; do
+    find "$cgroups"* -depth -type d -exec rmdir {} \\; 2>/dev/null || return
+    sleep 0.1
+  done
+}
+trap tidy EXIT
 # A command that was just being started may show only now.
-end "$1" "$2" TERM
+end TERM
 sleep 0.2
-end "$1" "$2" TERM || exit 0
+end TERM || exit 0
 sleep 0.3
 for try in 1 2 3 4 5 6 7 8 9 10; do
-  end "$1" "$2" KILL || exit 0
+  end KILL || exit 0
   sleep 0.1
 done
 `
@@ -63,6 +78,7 @@ export interface Watcher {
 
 /** One for all commands of this process. It is no reason for the process to stay. */
 export function crashWatcher({ mark = ours, proc = '/proc' } = {}): Watcher {
+  const args = ['-c', script, 'millrace-watcher', mark, proc, cgroupFolder(mark) ?? '']
   const groups = new Set<number>()
   let child: ChildProcess | undefined
   let restarts = 0
@@ -72,7 +88,7 @@ export function crashWatcher({ mark = ours, proc = '/proc' } = {}): Watcher {
   }
 
   function start() {
-    const started = spawn('/bin/sh', ['-c', script, 'millrace-watcher', mark, proc], {
+    const started = spawn('/bin/sh', args, {
       // A session of its own: a Ctrl-C in the terminal is not for it.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
