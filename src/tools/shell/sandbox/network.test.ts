@@ -18,7 +18,11 @@ const connecting = (target: string) =>
 describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
   test('those are reached, over http and by a tunnel, and no other', async () => {
     const here = await site(serves('from outside'))
-    await using box = testShell({ sandbox: 'required', network: [`localhost:${here.port}`] })
+    await using box = testShell({
+      sandbox: 'required',
+      timeoutMs: 100_000,
+      network: [`localhost:${here.port}`],
+    })
     const tunnel = `node -e 'require("http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "localhost:${here.port}" }).on("connect", (r, s) => { s.write("GET /tunnel HTTP/1.0\\r\\n\\r\\n"); s.pipe(process.stdout) }).end()'`
     expect(await box.run({ command: fetching(`http://localhost:${here.port}/plain`) })).toContain(
       'from outside',
@@ -38,7 +42,11 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     'Node finds the proxy by itself',
     async () => {
       const here = await site(serves('from outside'))
-      await using box = testShell({ sandbox: 'required', network: [`localhost:${here.port}`] })
+      await using box = testShell({
+        sandbox: 'required',
+        timeoutMs: 100_000,
+        network: [`localhost:${here.port}`],
+      })
       const line = `node -e 'fetch("http://localhost:${here.port}/").then((r) => r.text()).then(console.log)'`
       expect(await box.run({ command: line })).toContain('from outside')
     },
@@ -49,7 +57,11 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     const path = join(folder('/tmp'), 'out.sock')
     const server = createServer().listen(path)
     await once(server, 'listening')
-    await using box = testShell({ sandbox: 'required', network: [`localhost:${here.port}`, '*'] })
+    await using box = testShell({
+      sandbox: 'required',
+      timeoutMs: 100_000,
+      network: [`localhost:${here.port}`, '*'],
+    })
     const ways = [
       `{ host: "127.0.0.1", port: ${here.port} }`,
       `{ host: "192.0.2.1", port: 80 }`,
@@ -65,13 +77,13 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
   })
 
   test('what the command starts itself is reached without it', async () => {
-    await using box = testShell({ sandbox: 'required', network: ['registry.test'] })
+    await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     const serve = `require("http").createServer((q, r) => r.end("own")).listen(8080, async () => { console.log(await (await fetch("http://localhost:8080")).text()); process.exit() })`
     expect(await box.run({ command: `node -e '${serve}'` })).toMatch(/^own\n/)
   })
 
   test('a command is itself: its code, its signal, its words, its variables, its descriptors', async () => {
-    await using box = testShell({ sandbox: 'required', network: ['registry.test'] })
+    await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     expect(await box.run({ command: 'exit 7' })).toContain('[exit code 7 ')
     expect(await box.run({ command: 'kill -TERM $$' })).toContain('[exit code 143 (SIGTERM) ')
     // Its errors go to a socket; another would be ours.
@@ -84,14 +96,18 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
   })
 
   test('the model is told what a program that ignores the proxy needs', async () => {
-    await using box = testShell({ sandbox: 'required', network: ['registry.test'] })
+    await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     const text = await box.run({ command: 'exec 3<>/dev/tcp/registry.test/80' })
     expect(text).toContain('only registry.test can be reached, and only through the proxy that')
   })
 
   test('commands in the background have it until they end, and leave no connection', async () => {
     const here = await site((_, response) => void response.write('begun'))
-    await using box = testShell({ sandbox: 'required', network: [`localhost:${here.port}`] })
+    await using box = testShell({
+      sandbox: 'required',
+      timeoutMs: 100_000,
+      network: [`localhost:${here.port}`],
+    })
     const line = fetching(`http://localhost:${here.port}/`)
     const started = await box.run({ command: line, background: true })
     expect(started).toContain('no other command reaches it over the network')
@@ -109,7 +125,11 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
 
   test('several at once do not meet, and leave no descriptor open', async () => {
     const here = await site(serves('from outside'))
-    await using box = testShell({ sandbox: 'required', network: [`localhost:${here.port}`] })
+    await using box = testShell({
+      sandbox: 'required',
+      timeoutMs: 100_000,
+      network: [`localhost:${here.port}`],
+    })
     await box.run({ command: 'true' })
     const before = openDescriptors()
     const texts = await Promise.all(
