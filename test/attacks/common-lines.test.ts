@@ -12,12 +12,12 @@ const enough = 125 / 134
 test('common lines are judged as developers expect', async () => {
   expect(commonLines.length).toBeGreaterThanOrEqual(134)
   const place = { workspace: world.workspace, program: programPath('bash') ?? '/bin/sh' }
-  const [readOnly, coding] = [settings.readOnly, settings.coding].map((policy) => lineJudge(policy, place))
+  const judge = lineJudge(settings, place)
   const differing: string[] = []
   for (const [line, ...expected] of commonLines) {
-    const judged = [await readOnly?.(line), await coding?.(line)]
-    if (judged.join() !== expected.join())
-      differing.push(`${line}: ${judged.join(', ')}, not ${expected.join(', ')}`)
+    const { readOnly, coding } = await judge(line)
+    const judged = [readOnly, coding].join(', ')
+    if (judged !== expected.join(', ')) differing.push(`${line}: ${judged}, not ${expected.join(', ')}`)
   }
   const agreed = commonLines.length - differing.length
   process.stderr.write(`${agreed} of ${commonLines.length} common lines are judged as expected, but not\n`)

@@ -1,6 +1,6 @@
 import { commonLines } from './common-lines.ts'
 import type { Jail, Outcome } from './jail.ts'
-import { isBreach, judgesFor, type PolicyName } from './judge.ts'
+import { isBreach, type PolicyName, passesFor } from './judge.ts'
 import { attackTable, type ShellName, shellNames } from './table.ts'
 import type { World } from './world.ts'
 
@@ -59,11 +59,12 @@ async function tryLines(
   lines: readonly string[],
   { world, jail }: Place,
 ): Promise<{ tried: number; breach?: Breach }> {
-  const judges = judgesFor(shell, world)
+  const passes = passesFor(shell, world)
   const passed = new Map<string, PolicyName[]>()
-  for (const line of new Set(lines))
-    for (const { name, judge } of judges)
-      if ((await judge(line)) === 'allow') passed.set(line, [...(passed.get(line) ?? []), name])
+  for (const line of new Set(lines)) {
+    const names = await passes(line)
+    if (names.length > 0) passed.set(line, names)
+  }
   const allowed = [...passed.keys()]
   const outcomes = await jail.run(shell, allowed)
   for (const [index, line] of allowed.entries())
@@ -83,12 +84,12 @@ function breaks(policy: PolicyName, line: string, outcome: Outcome): boolean {
 
 /** Leaves out of a line whatever is not needed for what it does. */
 async function smallest(breach: Breach, { world, jail }: Place): Promise<Breach> {
-  const judge = judgesFor(breach.shell, world).find(({ name }) => name === breach.policy)?.judge
+  const passes = passesFor(breach.shell, world)
   let { line } = breach
   for (let size = Math.ceil(line.length / 2); size >= 1; ) {
     const shorter = Array.from({ length: line.length }, (_, at) => line.slice(0, at) + line.slice(at + size))
     const passing: string[] = []
-    for (const one of new Set(shorter)) if ((await judge?.(one)) === 'allow') passing.push(one)
+    for (const one of new Set(shorter)) if ((await passes(one)).includes(breach.policy)) passing.push(one)
     const outcomes = await jail.run(breach.shell, passing)
     const found = passing.find((one, index) => {
       const outcome = outcomes[index]

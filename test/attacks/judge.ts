@@ -80,24 +80,35 @@ const policies: Readonly<Record<PolicyName, Policy>> = {
   'read-only mode': permission({ mode: 'read-only' }),
 }
 
-/** What is said of a line, as an agent's shell tool would ask. */
-export function lineJudge(policy: Policy, { workspace, program }: { workspace: string; program: string }) {
+/** What each policy says of a line, as an agent's shell tool would ask. */
+export function lineJudge<Name extends string>(
+  policies: Readonly<Record<Name, Policy>>,
+  { workspace, program }: { workspace: string; program: string },
+) {
   const [tool] = shell({ workspace, sandbox: 'off', program }).tools
   if (!tool) throw new Error('the toolbox has no shell')
-  return async (line: string): Promise<Decision> => {
+  const names = Object.keys(policies) as Name[]
+  return async (line: string): Promise<Record<Name, Decision>> => {
     const input = { command: line }
     const checked = await tool.schema.check(input)
     // The tool itself refuses what no shell could be given.
-    if (!('value' in checked)) return 'deny'
-    const access = await tool.access?.(checked.value as never)
-    return (await policy.judge({ name: tool.name, input, access }, [])).decision
+    const access = 'value' in checked ? await tool.access?.(checked.value as never) : undefined
+    const decide = async (name: Name) =>
+      'value' in checked
+        ? (await policies[name].judge({ name: tool.name, input, access }, [])).decision
+        : 'deny'
+    const decisions = await Promise.all(names.map(async (name) => [name, await decide(name)] as const))
+    return Object.fromEntries(decisions) as Record<Name, Decision>
   }
 }
 
-/** One judge for each policy, for lines of this shell. */
-export function judgesFor(shellName: ShellName, world: World) {
-  const place = { workspace: world.workspace, program: shellPath(shellName, world) }
-  return policyNames.map((name) => ({ name, judge: lineJudge(policies[name], place) }))
+/** The policies that let a line of this shell pass. */
+export function passesFor(shellName: ShellName, world: World): (line: string) => Promise<PolicyName[]> {
+  const judge = lineJudge(policies, { workspace: world.workspace, program: shellPath(shellName, world) })
+  return async (line) => {
+    const decisions = await judge(line)
+    return policyNames.filter((name) => decisions[name] === 'allow')
+  }
 }
 
 /** Whether a line that passed has done what its rules do not allow. */

@@ -48,7 +48,7 @@ function attacksIn(file: string, text: string, places: Places): Attack[] {
 }
 
 function attackOf(row: string, group: string, places: Places): Attack {
-  const found = /^([b-])([d-])([x-])((?:,\w+)*) (.+)$/s.exec(row)
+  const found = /^([b-])([d-])([x-])((?:,[\w-]+)*) (.+)$/s.exec(row)
   if (!found) throw new Error(`a row of the table cannot be read: ${row}`)
   const [, bash, dash, busybox, notes = '', line = ''] = found
   const works = [bash, dash, busybox]

@@ -174,6 +174,8 @@ function files(marker: string, world: string): Record<string, string> {
     'gitglobs/--output=w': '',
     'gitglobs/a': 'a\n',
     'gitglobs/b': 'b\n',
+    'dirglobs/--pre=./evil': '',
+    'dirglobs/evil': script,
     'tars/--checkpoint=1': '',
     'tars/--checkpoint-action=exec=marker': '',
     'tars/a': 'a\n',
@@ -185,6 +187,7 @@ function files(marker: string, world: string): Record<string, string> {
     ...Object.fromEntries(Object.entries(workspace).map(([path, text]) => [`workspace/${path}`, text])),
     'outside/f': 'outside\n',
     'outside/secret.txt': 'secret\n',
+    'outside/out/f': 'outside\n',
     'home/.gitconfig':
       '[user]\n\tname = A\n\temail = a@example.test\n[init]\n\tdefaultBranch = main\n[protocol "file"]\n\tallow = always\n',
     'home/.ssh/config': '',
@@ -247,6 +250,9 @@ function repositories(workspace: string) {
   git(bare, ['config', 'core.bare', 'false'])
   git(bare, ['config', 'core.worktree', '..'])
   git(bare, ['config', 'core.fsmonitor', 'marker'])
+  cpSync(bare, join(workspace, 'linked.git'), { recursive: true })
+  rmSync(join(workspace, 'linked.git/HEAD'))
+  symlinkSync('refs/heads/nothing', join(workspace, 'linked.git/HEAD'))
 }
 
 function archives(workspace: string) {

@@ -46,6 +46,7 @@ describe.runIf(hasSandbox)('a line that cannot be read', () => {
   test.each<[string, Partial<ShellOptions>]>([
     ['there is no sandbox', { sandbox: 'off' }],
     ['it can send away what it reads', { network: true }],
+    ['it can send it to any host', { network: ['*'] }],
   ])('is asked about where %s', async (_, options) => {
     const { asked, made } = await outcome({ sandboxed: 'allow' }, options)
     expect({ asked, made }).toEqual({ asked: expect.stringContaining(command), made: false })

@@ -61,7 +61,8 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
       withoutGlobs(one, root).map((found) => withoutLinks(found, root)),
     )
     // With all of the network a command can send away what it reads.
-    const contained = network !== true && (await hasSandbox())
+    const isOpen = typeof network === 'boolean' ? network : network.includes('*')
+    const contained = !isOpen && (await hasSandbox())
     return contained ? accesses.map((one) => (one.kind === 'fetch' ? one : { ...one, contained })) : accesses
   }
 

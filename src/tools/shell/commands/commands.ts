@@ -98,7 +98,10 @@ function plainAccess(
     const whole = place.cwd === place.root ? line : undefined
     const [name] = words
     const stays = folder !== undefined && isWithin(followed(folder) ?? '', place.root)
-    const isInert = judged.length > 1 && (name?.value === 'set' || (name?.value === 'cd' && stays))
+    const isInert =
+      judged.length > 1 &&
+      command.assignments.length === 0 &&
+      (name?.value === 'set' || (name?.value === 'cd' && stays))
     return [
       // What only prepares the others needs no rule of its own.
       ...(isInert ? [] : [runAccess(one, { varies, line: whole })]),
@@ -159,6 +162,7 @@ function folderOf(
   const isCertain =
     moving.length === 1 &&
     first?.words[0]?.value === 'cd' &&
+    first.assignments.length === 0 &&
     operators[0] === '&&' &&
     operators.every((operator) => operator === '&&' || operator === '|')
   if (!isCertain || !folder || more.length > 0 || folder.glob !== undefined || /^-|^$/.test(folder.value))

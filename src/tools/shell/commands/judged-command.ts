@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findsOption } from '../globs.ts'
 import { followed } from '../links.ts'
@@ -51,6 +51,8 @@ export function judgeCommand(
   )
   const own = wrapped(words) ?? judgeWords(words, at)
   if (set.length === 0 || own.wholeLine) return own
+  // In front of a special builtin it stays for the rest of the line.
+  if (own.words[0]?.value === 'set') return { ...own, wholeLine: true }
   const prefix = set.map(([name, value]) => `${name}=${value && quoted(value)}`).join(' ')
   const form = own.opaque ? own.opaque.form : textOf(own.words.slice(0, 1))
   return {
@@ -177,6 +179,11 @@ function isOwnRepository(folder: string | undefined, root: string): boolean {
   const real = folder === undefined ? undefined : followed(folder)
   if (real === undefined) return false
   for (let path = real; path !== root; path = dirname(path))
-    if (path === dirname(path) || existsSync(`${path}/.git`) || existsSync(`${path}/HEAD`)) return false
+    if (path === dirname(path) || isThere(`${path}/.git`) || isThere(`${path}/HEAD`)) return false
   return true
+}
+
+/** Also a link that leads nowhere: git takes that for a branch without commits. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -123,7 +123,7 @@ describe.skipIf(!hasSandbox || !seccompFilter())('in the sandbox', () => {
       `node -e 'new (require("worker_threads").Worker)("console.log(1 + 1)", { eval: true })'`,
       `node -e 'process.stdout.write(require("child_process").execSync("echo child"))'`,
       `node -e 'require("fs").promises.readFile("/etc/passwd").then(() => console.log("read"))'`,
-      'git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m first && git log --format=%s',
+      'cd /tmp && git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m first && git log --format=%s',
       'npm --version > /dev/null && echo npm',
       `perl -e 'socketpair(A, B, 1, 1, 0) && socket(C, 2, 1, 0) && print "sockets\\n"'`,
       'bash -c "echo here > >(cat); wait"',
