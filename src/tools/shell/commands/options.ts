@@ -1,6 +1,6 @@
 import type { PlainWord } from './plain-line.ts'
 
-export interface GivenOption {
+interface GivenOption {
   /** A letter, or a long name as it is written, without its dashes. */
   readonly name: string
   readonly value: PlainWord | undefined

@@ -36,7 +36,7 @@ export interface Operands {
  * - `shell`: changes the shell itself, and with it what the rest of the line means. The whole line is opaque.
  * - `wraps`: is the command behind its own words.
  */
-export type Kind = 'reads' | 'changes' | 'runs' | 'shell' | 'wraps'
+type Kind = 'reads' | 'changes' | 'runs' | 'shell' | 'wraps'
 
 export interface Program extends Operands {
   readonly kind: Kind

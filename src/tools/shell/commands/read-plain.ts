@@ -2,8 +2,9 @@ import type { PlainLine } from './plain-line.ts'
 import { scan } from './scan.ts'
 import { plainTree } from './tree.ts'
 
-/** So long a line no person reads before they agree to it. */
+/** Longer lines, and more commands in one, nobody reads before they agree. */
 const longestLine = 8_192
+const mostCommands = 100
 
 /**
  * A line that says what it does, as it is read in two ways that know nothing of each other: by its characters and by the tree of a parser. If
@@ -12,7 +13,7 @@ const longestLine = 8_192
 export function readPlain(line: string): PlainLine | undefined {
   if (line.length > longestLine) return undefined
   const scanned = scan(line)
-  if (!scanned) return undefined
+  if (!scanned || scanned.commands.length > mostCommands) return undefined
   try {
     const parsed = plainTree(line)
     return parsed && alike(parsed) === alike(scanned) ? scanned : undefined
