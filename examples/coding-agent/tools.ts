@@ -12,11 +12,13 @@ export const toolsFor = (workspace: string) =>
 // tests is to run all that they do, so that only the sandbox makes it harmless.
 const harmless = ['node --test *', 'npm test *', 'git status *', 'git diff', 'git log *', 'ls *']
 
-/** It works on files by itself; of commands only what is harmless; everything else is asked, and some is out of the question. */
+/** Files of the workspace are its own. Commands run freely in the sandbox; without one only the harmless, and a person is asked about others. */
 export const rulesFor = (workspace: string) =>
   permission({
     allow: ['read(**)', 'write(**)', ...harmless.map((command) => `run(${command})`)],
     deny: ['read(**/.env*)', 'write(**/.env*)', 'write(**/.git)', 'run(sudo *)', 'run(git push *)'],
+    // Commands that might read a denied file are asked about all the same.
+    sandboxed: 'allow',
     // Not in the workspace: what the agent can write there it could allow itself.
     memory: permissionFile(join(homedir(), '.millrace', `${encodeURIComponent(workspace)}.json`)),
   })
