@@ -1,28 +1,18 @@
-import { isAbsolute, relative, resolve } from 'node:path'
-import type { PathAccess, RunAccess } from '../../policy.ts'
+import { resolve } from 'node:path'
+import type { RunAccess } from '../../policy.ts'
 import { followed } from '../links.ts'
 import { isWithin } from '../sandbox/places.ts'
 import { readGit } from './git.ts'
 import type { JudgedCommand } from './judged-command.ts'
 import { judgeCommand } from './judged-command.ts'
-import { operandsOf } from './operands.ts'
-import type { PlainCommand, PlainLine, PlainRedirect, PlainWord, SeenAccess } from './plain-line.ts'
+import type { Place } from './paths.ts'
+import { isSocket, makesOption, operandAccess, redirectAccess } from './paths.ts'
+import type { PlainCommand, PlainLine, PlainWord, SeenAccess } from './plain-line.ts'
 import { programNamed } from './programs.ts'
 import { readPlain } from './read-plain.ts'
 import { isName } from './scan.ts'
 import { handedOn, seenIn } from './seen.ts'
 import { textOf } from './text.ts'
-
-/** Where a line runs, as absolute real paths. */
-export interface Place {
-  readonly root: string
-  readonly cwd: string
-  /** What `~` stands for. */
-  readonly home: string
-}
-
-/** More than anybody reads; each is looked up on the disk. */
-const mostOperands = 200
 
 /** What a line of shell would touch. A line that is not plain is one access, for itself. Never throws. */
 export function commandAccess(line: string, place: Place): SeenAccess[] {
@@ -168,79 +158,4 @@ function folderOf(
   if (!isCertain || !folder || more.length > 0 || folder.glob !== undefined || /^-|^$/.test(folder.value))
     return undefined
   return resolve(cwd, folder.home ? home + folder.value.slice(1) : folder.value)
-}
-
-interface Where extends Place {
-  readonly folder: string | undefined
-  /** Another command of the line may put a link in the way by the time it is opened. */
-  readonly isLinked?: boolean
-}
-
-function isSocket({ target }: PlainRedirect): boolean {
-  return /^\/+dev\/+(?:tcp|udp)\//.test(target.value)
-}
-
-/** A file that a glob would find, and a program take for an option. */
-function makesOption({ operator, target }: PlainRedirect): boolean {
-  return operator.includes('>') && /(?:^|\/)-[^/]*$/.test(target.value)
-}
-
-function redirectAccess(redirects: readonly PlainRedirect[], where: Where): SeenAccess[] {
-  // What is read as a stream can be a file of the same command, and opened anew is written.
-  const isFed = redirects.some(({ operator }) => operator.startsWith('<'))
-  const written = isFed ? /^\/dev\/(?:null|tty)$/ : /^\/dev\/(?:null|tty|stdout|stderr)$/
-  return redirects.flatMap(({ operator, target }) => {
-    const isRead = operator === '<'
-    if (/&$|^<<$/.test(operator) || (isRead ? allStreams : written).test(target.value)) return []
-    return [pathAccess(isRead ? 'read' : 'write', target, where)]
-  })
-}
-
-function operandAccess(words: readonly PlainWord[], where: Where, { readOnly = false } = {}): SeenAccess[] {
-  const name = words[0]?.value ?? ''
-  const base = name.slice(name.lastIndexOf('/') + 1).toLowerCase()
-  const operands = operandsOf(base, words.slice(1), where.root)
-  return (['read', 'write'] as const).flatMap((kind) => {
-    if (kind === 'write' && readOnly) return []
-    const named = operands.filter(
-      ({ mode, word }) =>
-        (mode === kind || mode === 'both') &&
-        word.value !== '' &&
-        word.value !== '-' &&
-        !allStreams.test(word.value),
-    )
-    if (named.length > mostOperands)
-      return [{ kind, path: `${named.length} paths`, opaque: true, implied: true } as const]
-    return named.map(
-      ({ word, unknown }): SeenAccess => ({
-        ...(unknown ? { kind, path: word.value, opaque: true } : pathAccess(kind, word, where)),
-        implied: true,
-      }),
-    )
-  })
-}
-
-const allStreams = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
-
-function pathAccess(kind: 'read' | 'write', word: PlainWord, where: Where): PathAccess & SeenAccess {
-  const { value, glob, home } = word
-  const base = value.startsWith('/') ? '/' : where.folder
-  if (glob !== undefined) {
-    const isKnown =
-      base !== undefined && !where.isLinked && !(where.folder !== where.cwd && value.includes('..'))
-    return { kind, path: value, opaque: true, ...(isKnown && { glob: { folder: base, pattern: glob } }) }
-  }
-  const path = where.isLinked ? undefined : resolved(home ? where.home + value.slice(1) : value, where)
-  return path === undefined ? { kind, path: value, opaque: true } : { kind, path }
-}
-
-function resolved(written: string, { root, cwd, folder }: Where): string | undefined {
-  if (!isAbsolute(written) && folder === undefined) return undefined
-  // Behind a link `..` is the folder above where that leads; the working directory itself has none in it.
-  if (/(?:^|\/)(?!\.{1,2}\/)[^/]+\/(?:.*\/)?\.\.(?:\/|$)/.test(written)) return undefined
-  if (!isAbsolute(written) && folder !== cwd && /^(?:\.\/+)*\.\.(?:\/|$)/.test(written)) return undefined
-  const path = resolve(folder ?? '/', written)
-  const way = relative(root, path)
-  if (way === '') return '.'
-  return way === '..' || way.startsWith('../') || isAbsolute(way) ? path : way
 }
