@@ -10,10 +10,10 @@ const obedient =
 describe.each(modes)('in the background, sandbox %s', (sandbox) => {
   test('a command goes on and tells each time what is new, then its end', async () => {
     await using shell = testShell({ sandbox })
-    const begun = await shell.run({ command: obedient, background: true })
+    const begun = await shell.background(obedient, 'ready')
     const id = idIn(begun)
     expect(begun).toMatch(
-      /^ready\n\[running in the background as bg_\w+ for [\d.]+ s; poll it with shell_output\](\n\[in the sandbox .*\])?$/,
+      /(^|\n)\[running in the background as bg_\w+ for [\d.]+ s; poll it with shell_output\](\n\[in the sandbox .*\])?/,
     )
     expect(await shell.poll({ id, wait_ms: 0 })).toMatch(/^\(no output\)\n\[running/)
     writeFileSync(join(shell.workspace, '1'), '')
@@ -27,8 +27,10 @@ describe.each(modes)('in the background, sandbox %s', (sandbox) => {
 
   test('a command that ends at once is told as ended', async () => {
     await using shell = testShell({ sandbox })
-    const text = await shell.run({ command: 'echo port taken; exit 1', background: true })
-    expect(text).toMatch(/^port taken\n\[exit code 1 after [\d.]+ s\]\n\[bg_\w+ is not running any more\]$/)
+    const text = await shell.background('echo port taken; exit 1', '[exit')
+    expect(text).toMatch(
+      /port taken\n[\s\S]*\[exit code 1 after [\d.]+ s\](\n\[bg_\w+ is not running any more\])?$/,
+    )
   })
 
   test('a command is stopped when the model says so', async () => {

@@ -42,6 +42,13 @@ export function testShell(options: Partial<ShellOptions> = {}) {
     poll: async (input: unknown, context: Partial<ToolContext> = {}) =>
       textOf(await call('shell_output', input, context)),
     left: () => processesWith(token),
+    /** Starts a command in the background and polls it until it has printed this. On a busy machine the first answer may come before. */
+    async background(command: string, printed: string): Promise<string> {
+      let text = textOf(await call('shell', { command, background: true }, {}))
+      const id = idIn(text)
+      while (!text.includes(printed)) text += textOf(await call('shell_output', { id, wait_ms: 60_000 }, {}))
+      return text
+    },
     async [Symbol.asyncDispose]() {
       await box.close()
       rmSync(workspace, { recursive: true, force: true })
