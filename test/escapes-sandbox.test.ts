@@ -89,11 +89,15 @@ const repository = (folder: string) => [
 test('git takes no folder for a repository because it looks like one, and so runs nothing that it names', async () => {
   const world = await openWorld()
   try {
-    const events = await harmless(world, () =>
-      world.run([...repository('src'), ['shell', { command: 'git status', cwd: 'src' }]], careful),
-    )
+    const attempt = (rules: typeof careful | null) =>
+      harmless(world, () =>
+        world.run([...repository('src'), ['shell', { command: 'git status', cwd: 'src' }]], rules),
+      )
+    const events = await attempt(null)
     expect(resultsIn(events).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
     expect(wordsOf(resultsIn(events).at(-1))).toMatch(/cannot use bare repository.*exit code 128/s)
+    // And no rule for git allows it in another repository than that of the workspace.
+    expect(resultsIn(await attempt(careful)).at(-1)?.status).toBe('blocked')
   } finally {
     await world.close()
   }
