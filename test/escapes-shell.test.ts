@@ -1,14 +1,13 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { permission } from '../src/tools/built-in.ts'
-import { modes } from '../src/tools/shell/shell.test-kit.ts'
 import { denied, lines, operands, ordinary, places, unknownOperands } from './escapes-shell.ts'
 import { harmless, openWorld, refused, resultsIn, type World, wordsOf } from './escapes-world.ts'
 
 let world: World
 
-describe.each(modes)('with the sandbox %s', (sandbox) => {
+describe('with the rules of a careful agent', () => {
   beforeAll(async () => {
-    world = await openWorld({ sandbox })
+    world = await openWorld()
     return () => world.close()
   })
 

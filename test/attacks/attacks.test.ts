@@ -26,12 +26,15 @@ test('the table has more than 600 lines, and none twice', () => {
 
 /** Shells and programs of another age than these may have closed what a few lines use. */
 const mostClosed = 0.03
+/** Every fifth, since all of them take half a minute. After a change of the table: ATTACKS=all npx vitest run test/attacks */
+const step = process.env.ATTACKS === 'all' ? 1 : 5
 
 test.runIf(canTry())(
-  'the lines of the table are real: each does its harm where no rule judges it',
+  'the lines of the table are real: they do their harm where no rule judges them',
   async () => {
-    const tried = attacks.filter(canRun)
-    expect(tried.length / attacks.length).toBeGreaterThan(0.8)
+    const known = attacks.filter(canRun)
+    expect(known.length / attacks.length).toBeGreaterThan(0.8)
+    const tried = known.filter((_, index) => index % step === 0)
     const done = new Set<Attack>()
     for (const shell of shellNames) {
       const open = tried.filter((attack) => !done.has(attack) && attack.shells.includes(shell))
