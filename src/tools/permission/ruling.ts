@@ -64,7 +64,7 @@ function deed(tool: string, { subject: { access, unclear, guarded } }: Verdict):
   const unknown = unclear ? ` (${why})` : protection ? ` (${guarded}: ${protection})` : ''
   switch (access.kind) {
     case 'run':
-      // Of what nobody but the reader can judge, all is shown.
+      // A person can only judge an opaque line that is shown whole.
       return `run ${quoted(access.command, unclear ? mostShown : undefined)}${unknown}`
     case 'fetch':
       return `fetch from ${quoted(access.host)}`

@@ -37,7 +37,7 @@ export function argvAccess(
   return accesses ?? [...opaqueLine(textOf(words), place)]
 }
 
-/** Of what shows in it, only rules that deny or ask are to speak. */
+/** The line as a whole, and for deny and ask rules the commands and files that show in it. */
 function opaqueLine(line: string, place: Place): SeenAccess[] {
   const command = line.trim() || line
   const seen = seenIn(line)
@@ -136,7 +136,7 @@ function namesOf(words: readonly PlainWord[]): string[] {
   ]
 }
 
-/** After `cd folder && …` it is that folder; after any other `cd` nobody knows. */
+/** After `cd folder && …` it is that folder; after any other `cd` it is not known. */
 function folderOf(
   commands: readonly PlainCommand[],
   operators: readonly string[],

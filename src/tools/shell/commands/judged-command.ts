@@ -37,7 +37,7 @@ export interface JudgedCommand {
   readonly links?: true
 }
 
-// On these no program depends for what it does.
+// They change how a program prints, not what it runs.
 const harmlessVariables =
   /^(?:CI|NODE_ENV|LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES|TERM|DEBUG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|GIT_PAGER=cat|PAGER=cat)$/
 
@@ -98,7 +98,7 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
     : args.findIndex(
         (word) => word.glob !== undefined && findsOption(word.glob, at.makes ? undefined : at.folder),
       )
-  if (option >= 0) return opaqueAt(option + 1, 'a file that begins with - would be an option')
+  if (option >= 0) return opaqueAt(option + 1, 'a file whose name begins with - would be read as an option')
   // Under a folder's name it may be any program.
   const isBare = base === name && programNamed(base) !== undefined
   if (!program) return { ...common, readOnly: false }
@@ -125,7 +125,7 @@ function judgeWords(words: readonly PlainWord[], at: Surroundings): JudgedComman
       return {
         ...common,
         readOnly: false,
-        opaque: { form: undefined, why: 'another repository has settings of its own' },
+        opaque: { form: undefined, why: 'the settings of another repository can name programs to run' },
       }
     // `git --no-pager -C src log` is `git log`.
     const own = readOnly || folders.length === 0 ? textOf([...words.slice(0, 1), ...args.slice(start)]) : text

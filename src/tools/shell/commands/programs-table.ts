@@ -6,7 +6,7 @@ export const programTable = `
   cat rev zcat bzcat xzcat vdir dir sum tsort comm md5 md5sum sha1sum sha224sum sha256sum | reads | prints what it is given or finds | operands: read
   sha384sum sha512sum b2sum b3sum cksum readlink realpath | reads | prints what it is given or finds | operands: read
   echo true false pwd which type basename dirname tr seq sleep exit | reads | prints what it is given or finds
-  uname whoami id nproc printenv df free uptime ps pgrep lscpu groups tty arch | reads | it says something about the machine or the line
+  uname whoami id nproc printenv df free uptime ps pgrep lscpu groups tty arch | reads | prints facts about the machine
   tac | reads | prints what it is given or finds | operands: read; values: s separator
   nl | reads | prints what it is given or finds | operands: read; values: b d f h i l n s v w
   od | reads | prints what it is given or finds | operands: read; values: A j N t

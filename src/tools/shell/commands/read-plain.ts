@@ -2,7 +2,7 @@ import type { PlainLine } from './plain-line.ts'
 import { scan } from './scan.ts'
 import { plainTree } from './tree.ts'
 
-/** Longer lines, and more commands in one, nobody reads before they agree. */
+/** More than a person reads before they agree. */
 const longestLine = 8_192
 const mostCommands = 100
 
