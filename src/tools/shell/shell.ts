@@ -40,7 +40,7 @@ export interface ShellOptions {
   /** `auto`: if there is bubblewrap and it works, and people are told if not. `required`: nothing runs without. */
   readonly sandbox?: 'auto' | 'required' | 'off' | undefined
   /**
-   * Lets commands in the sandbox reach the network: all that this machine reaches, or only these hosts (`registry.npmjs.org`,
+   * Lets commands in the sandbox reach the network: all that this machine reaches, or only these hosts (`packages.example.org`,
    * `*.example.com`, `localhost:8080`), over HTTP and HTTPS by a proxy.
    */
   readonly network?: boolean | readonly string[] | undefined
@@ -220,7 +220,7 @@ function networkProblem(value: unknown): Problem {
   const wrong = value.find((entry) => !isHostRule(entry))
   return (
     wrong !== undefined &&
-    `must hold hosts such as registry.npmjs.org, *.example.com or localhost:8080, without scheme and path; not ${nameOf(wrong)}`
+    `must hold hosts such as packages.example.org, *.example.com or localhost:8080, without scheme and path; not ${nameOf(wrong)}`
   )
 }
 

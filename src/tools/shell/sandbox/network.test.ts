@@ -146,7 +146,7 @@ test('hosts that make no sense are refused with a sentence', () => {
   const misuse = (network: unknown) => () => shell({ workspace: '.', network: network as never })
   for (const wrong of ['https://example.com', 'a/b', '*.1.2.3.4', 'a*b.com', '', 'example.com:port', 7])
     expect(misuse(['good.test', wrong])).toThrow(
-      "shell: the option 'network' must hold hosts such as registry.npmjs.org, *.example.com or localhost:8080",
+      "shell: the option 'network' must hold hosts such as packages.example.org, *.example.com or localhost:8080",
     )
   expect(misuse('example.com')).toThrow('must be true, false or a list of hosts, not "example.com"')
   expect(() => shell({ workspace: '.', sandbox: 'off', network: ['a.test'] })).toThrow(
