@@ -6,7 +6,7 @@ import { hasTerminals, homeWith, openTerminal, sources } from './cli.test-kit.ts
 
 const notInstalled = 'bubblewrap is not installed (apt-get install bubblewrap)'
 const unprotected = `Commands run without a sandbox, with all rights of your user: ${notInstalled}.`
-const refused = `millrace: shell: sandbox is 'required', and there is none here: ${notInstalled}\n`
+const refused = `millrace: shell: sandbox is 'required', but none works here: ${notInstalled}\n`
 
 const toolsFile = (sandbox: string) => `
   import { shell } from ${JSON.stringify(join(sources, 'tools', 'built-in.ts'))}

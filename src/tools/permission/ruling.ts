@@ -1,5 +1,5 @@
 import type { JudgedCall, Ruling } from '../policy.ts'
-import { whyProtected } from '../shell/sandbox/protected.ts'
+import { whyProtected } from '../protected.ts'
 import { spellUnseen } from '../unseen.ts'
 import { exactRule } from './exact-rule.ts'
 import type { Verdict } from './judge.ts'

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { Access } from '../policy.ts'
-import { whyProtected } from '../shell/sandbox/protected.ts'
+import { whyProtected } from '../protected.ts'
 import { foldName } from './command-pattern.ts'
 import { canonicalHost } from './host-pattern.ts'
 import type { Place } from './path-pattern.ts'

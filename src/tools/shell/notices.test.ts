@@ -24,14 +24,14 @@ test('a process without a sandbox is warned once, however many shells it has', a
   const sentence = `Commands run without a sandbox, with all rights of your user: ${notInstalled}.`
   const { stdout, warnings } = await withoutBubblewrap('auto', 'auto', 'required')
   expect(warnings).toEqual([`[MILLRACE_NO_SANDBOX] Warning: ${sentence}`])
-  const refusal = `shell: sandbox is 'required', and there is none here: ${notInstalled}`
+  const refusal = `shell: sandbox is 'required', but none works here: ${notInstalled}`
   expect(stdout).toBe(`[\n  '${sentence}'\n]\n[\n  '${sentence}'\n]\ninvalid_input ${refusal}\n`)
 })
 
 test('one that requires a sandbox is warned that nothing will run', async () => {
   const { warnings } = await withoutBubblewrap('required')
   expect(warnings).toEqual([
-    `[MILLRACE_NO_SANDBOX] Warning: shell: sandbox is 'required', and there is none here: ${notInstalled}`,
+    `[MILLRACE_NO_SANDBOX] Warning: shell: sandbox is 'required', but none works here: ${notInstalled}`,
   ])
 })
 

@@ -188,7 +188,7 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     if (await hasSandbox()) return true
     if (sandbox === 'auto') return false
     throw new Error(
-      `commands may run only inside a sandbox, and there is none here: ${await sandboxProblem({ root, writable })}. No command will work until the user changes that`,
+      `commands may run only inside a sandbox, but none works here: ${await sandboxProblem({ root, writable })}. No command will work until the user changes that`,
     )
   }
 

@@ -125,7 +125,7 @@ async function sandboxNotices({ sandbox, root, writable }: ShellSettings): Promi
   const problem = sandbox === 'off' ? "sandbox is 'off'" : await sandboxProblem({ root, writable })
   if (problem === undefined) return []
   if (sandbox === 'required')
-    throw invalidInput(op, `shell: sandbox is 'required', and there is none here: ${problem}`)
+    throw invalidInput(op, `shell: sandbox is 'required', but none works here: ${problem}`)
   return [`Commands run without a sandbox, with all rights of your user: ${problem}.`]
 }
 

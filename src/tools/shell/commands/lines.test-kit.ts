@@ -28,54 +28,10 @@ function unfold(row: string): string {
   return row.replaceAll('␤', '\n').replaceAll('␉', '\t').replaceAll('␍', '\r')
 }
 
-const table = tableOf('lines.table.txt')
-const markers = table.get('markers') ?? []
-const carriers = table.get('carriers') ?? []
-const pieces = [
-  ...'\'"`$(){}[]<>|&;!#\\ \n\t=*?~,@+-0a%^:/\r\u00a0',
-  ...['$(', '))', '((', '$((', "$'", '$"', '<<', '<<E\n', '\nE\n', '<(', '>(', '&&', '||', ';;', '\\\n'],
-  ...['[[', ']]', ' in ', ' do ', ' done ', ' fi ', ' esac ', ' then ', ' #', '$'.concat('{')],
-]
-
-/** Random lines around the command `marker`, often broken in some place; the same for the same seed. */
-export function randomLines(seed: number, count: number): string[] {
-  let state = seed
-  const random = (below: number) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-  const one = (from: readonly string[]) => from[random(from.length)] ?? ''
-  const build = (depth: number): string => {
-    if (depth === 0) return one(markers)
-    const inner = build(Math.max(0, depth - 1 - random(2)))
-    return one(carriers)
-      .replaceAll('%q', () => inner.replaceAll("'", String.raw`'\''`))
-      .replaceAll('%b', () => inner.replace(/[\\`$]/g, String.raw`\$&`))
-      .replaceAll('%d', () => inner.replace(/[\\`$"]/g, String.raw`\$&`))
-      .replaceAll('%s', () => inner)
-  }
-  const broken = (line: string): string => {
-    const at = random(line.length + 1)
-    const kind = random(4)
-    return line.slice(0, at) + (kind > 0 ? one(pieces) : '') + line.slice(kind > 1 ? at : at + 1)
-  }
-  return Array.from({ length: count }, () => {
-    let line = build(1 + random(3))
-    if (random(5) === 0) line = build(random(2)) + one([';', '\n', ' && ', ' | ', ' & ', ' || ']) + line
-    for (let times = random(4); times > 0; times--) line = broken(line)
-    return line
-  })
-}
-
 const known = 'base64 bash cat env find ls nice nohup sed setsid sh timeout tr xargs awk'.split(' ')
 
-/** Runs each line in a real shell that knows few commands, and tells of each whether it ran `marker`. */
-export async function runForReal(
-  lines: readonly string[],
-  shell: 'bash' | 'sh' = 'bash',
-): Promise<boolean[]> {
+/** Runs each line in a real bash that knows few commands, and says of each whether it ran `marker`. */
+export async function runForReal(lines: readonly string[]): Promise<boolean[]> {
   const folder = mkdtempSync(join(tmpdir(), 'commands-'))
   try {
     const bin = join(folder, 'bin')
@@ -90,7 +46,7 @@ export async function runForReal(
     // It leaves nothing running, whatever a line has started.
     const command = await startCommand({
       file: join(bin, 'bash'),
-      args: ['-c', driver, shell],
+      args: ['-c', driver],
       cwd: join(folder, 'work'),
       env: { PATH: bin, BIN: bin, HOME: folder, FOLDER: folder },
       maxOutputBytes: 1,
@@ -103,12 +59,12 @@ export async function runForReal(
   }
 }
 
-// `$0` is the shell to try. A line that waits for something is ended, and one that goes in circles.
+// A line that waits for something is ended, and one that goes in circles.
 const driver = `
 i=0
 while [ -e "$FOLDER/lines/$i" ]; do
   IFS= read -r -d '' line < "$FOLDER/lines/$i"
-  (ulimit -t 2; HIT=$FOLDER/hits/$i exec timeout --foreground -k 1 5 "$0" -c "$line" </dev/null >/dev/null 2>&1)
+  (ulimit -t 2; HIT=$FOLDER/hits/$i exec timeout --foreground -k 1 5 bash -c "$line" </dev/null >/dev/null 2>&1)
   i=$((i+1))
 done`
 

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { protectedNames } from '../../protected.ts'
 import { gitlinks } from './git-index.ts'
 import { isWithin, kindOf, resolved } from './places.ts'
-import { protectedNames } from './protected.ts'
 
 /** A path that takes effect outside, later. It need not exist yet. */
 export interface Sensitive {

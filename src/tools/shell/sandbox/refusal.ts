@@ -1,4 +1,4 @@
-import { protectedNames } from './protected.ts'
+import { protectedNames } from '../../protected.ts'
 
 interface Failed {
   /** All that the command has printed. */

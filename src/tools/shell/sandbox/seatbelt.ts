@@ -1,4 +1,4 @@
-import { protectedNames } from './protected.ts'
+import { protectedNames } from '../../protected.ts'
 
 /** What a profile is made of. All paths are real ones: Seatbelt knows no others, and `/tmp` is a link on a Mac. */
 interface Profile {

@@ -1,6 +1,6 @@
 /**
- * Files and folders that make a tool run code, or trust another place, as soon as somebody uses it in that folder: the name, and
- * why. `package.json` is not among them: its scripts run only when they are asked for by name, and work on it is ordinary work.
+ * Files and folders that make a tool run code, or trust another place, as soon as it is used in that folder: the name, and why.
+ * `package.json` is not among them: its scripts run only when they are asked for by name, and work on it is ordinary work.
  */
 export const protectedNames: ReadonlyMap<string, string> = new Map([
   ['.gitconfig', 'git runs the programs that its settings name'],
