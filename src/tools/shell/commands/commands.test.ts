@@ -168,4 +168,10 @@ describe('with a workspace', () => {
     for (const line of ['git -C lib status', 'cd lib && git log', 'cd src; git diff', 'git -C / status'])
       expect(isOpaque(line)).toBe(true)
   })
+
+  it.each(['a.ts', 'a.ts/deeper', 'n'.repeat(5000)])('git does not work in %.20s', (path) => {
+    const { isOpaque } = world()
+    expect(isOpaque(`git -C ${path} status`)).toBe(true)
+    expect(isOpaque(`cd ${path} && git diff`)).toBe(true)
+  })
 })

@@ -80,7 +80,7 @@ function plainAccess(
   const judged = makes ? judge(true) : first
   if (judged.some(({ wholeLine }) => wholeLine)) return undefined
   if (commands.some(({ redirects }) => redirects.some(isSocket))) return undefined
-  const accesses = judged.flatMap((one) => {
+  const accesses = judged.flatMap((one, index) => {
     const { command, fed, readOnly, opens, text, words } = one
     const isLinked = judged.some((other) => other !== one && other.links && !other.readOnly)
     const at = { ...place, folder, isLinked }
@@ -95,7 +95,8 @@ function plainAccess(
     return [
       // What only prepares the others needs no rule of its own.
       ...(isInert ? [] : [runAccess(one, { varies, line: whole })]),
-      ...redirectAccess(command.redirects, at),
+      // Those of the `cd` itself are opened before it moves.
+      ...redirectAccess(command.redirects, { ...at, folder: folder && index === 0 ? place.cwd : folder }),
       ...operandAccess(words, at, { readOnly }),
       ...(one.opaque ? handedOn(words).flatMap((inner) => operandAccess(inner, at)) : []),
       ...(opens ? [{ kind: 'read', path: text, opaque: true, implied: true } as const] : []),

@@ -183,7 +183,11 @@ function isOwnRepository(folder: string | undefined, root: string): boolean {
   return true
 }
 
-/** Also a link that leads nowhere: git takes that for a branch without commits. */
+/** Also a link that leads nowhere, which git takes for a branch without commits, and what cannot be looked at. */
 function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
 }
