@@ -49,8 +49,9 @@ export function takesOf({ values, reads, lists, writes, pairs, base, archive }: 
 
 /** Long names may be cut short. */
 export function isAmong(name: string, names: string | undefined): boolean {
+  const begun = name.replace(/^--/, '')
   return namesIn(names).some(
-    (full) => full === name || (name.length > 1 && full.length > 1 && full.startsWith(name)),
+    (full) => full === name || (name.length > 1 && full.length > 1 && full.startsWith(begun)),
   )
 }
 

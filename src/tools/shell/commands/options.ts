@@ -1,7 +1,7 @@
 import type { PlainWord } from './plain-line.ts'
 
 interface GivenOption {
-  /** A letter, or a long name as it is written, without its dashes. */
+  /** A letter, or a long name as it is written, without its dashes unless it is cut to one letter or none. */
   readonly name: string
   readonly value: PlainWord | undefined
   /** Which of the words it stands in. */
@@ -51,7 +51,8 @@ export function parted(args: readonly PlainWord[], takes: Takes, { stops = false
     }
     if (operands.length > 0) late++
     if (word.value.startsWith('--')) {
-      const [name = '', ...rest] = word.value.slice(2).split('=')
+      const [long = '', ...rest] = word.value.slice(2).split('=')
+      const name = long.length > 1 ? long : `--${long}`
       options.push({ name, at, value: rest.length > 0 ? { ...word, value: rest.join('=') } : take(name) })
       continue
     }
