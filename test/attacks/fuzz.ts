@@ -76,9 +76,10 @@ async function tryLines(
   return { tried: allowed.length }
 }
 
-/** The allow-list has programs that write what they are told to. */
+/** The allow-list has programs that write what they are told to, however their names are quoted. */
 function breaks(policy: PolicyName, line: string, outcome: Outcome): boolean {
-  const mayWrite = policy === 'a usual allow-list' && /\b(?:sort|tar|sed|find)\b/.test(line)
+  const writers = /\b(?:sort|tar|sed|find)\b/
+  const mayWrite = policy === 'a usual allow-list' && writers.test(line.replace(/["'\\\n]/g, ''))
   return isBreach(policy, mayWrite ? { ...outcome, changes: [] } : outcome)
 }
 
