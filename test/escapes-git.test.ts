@@ -400,7 +400,7 @@ describe.skipIf(!hasSandbox)('settings of tools that run code', () => {
     expect((await inside('echo b > app/.npmrc', { root })).output).toContain('Read-only file system')
   })
 
-  test('are told of, also where the command ended well', async () => {
+  test('are reported, also where the command ended well', async () => {
     const root = folder(elsewhere)
     const { output, exitCode, putAside } = await inside('echo x > .npmrc', { root })
     expect(sandboxRefusal({ output, exitCode, network: false, root, putAside })).toMatch(

@@ -94,7 +94,7 @@ export function programPath(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
 }
 
-/** Files that somebody has left there: they run `marker` if they are taken for code. */
+/** Files left there by others: they run `marker` if they are taken for code. */
 function files(marker: string, world: string): Record<string, string> {
   // They find it wherever programs are looked for.
   const script = `#!/bin/sh\n${marker}\n`

@@ -19,7 +19,7 @@ export function newMarker(): { marker: string; env: Record<string, string> } {
 
 // Waits until this process is gone, however that came, which it sees by the end of its input; then ends what is left of its
 // commands. Plain sh, which is everywhere and costs nothing while it waits. It goes by their cgroups, if there are any. Where there
-// is /proc it goes by the marker; elsewhere by the groups it was told of. `grep` takes the zeros of an environment for the ends of
+// is /proc it goes by the marker; elsewhere by the groups it was given. `grep` takes the zeros of an environment for the ends of
 // lines or for bytes like others.
 const script = `
 trap '' HUP INT TERM
