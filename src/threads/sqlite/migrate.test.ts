@@ -8,6 +8,7 @@ import { migrate } from './migrate.ts'
 import { schemaVersion } from './schema.ts'
 import { expectIntact, other, temporaryFolder } from './sqlite.test-kit.ts'
 import { makeVersion1 } from './version-1.test-kit.ts'
+import { makeVersion2 } from './version-2.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -131,6 +132,50 @@ describe('a file of the first version', () => {
     expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'store_error' }))
     expect(readFileSync(path).equals(bytes)).toBe(true)
     expect(look(path, 'PRAGMA user_version')).toEqual([{ user_version: 1 }])
+  })
+})
+
+describe('a file of the second version', () => {
+  it('has its threads counted for the users that made them', async () => {
+    const path = join(folder, 'callers.db')
+    const event = said('Grüße')
+    const size = Buffer.byteLength(JSON.stringify(event))
+    const database = makeVersion2(path, [
+      { id: 'one', user: 'ada', events: [event, event] },
+      { id: 'two', user: 'ada', metadata: '{"a":1}' },
+      { id: 'three', user: 'bob', events: ['damaged'] },
+      { id: 'four', events: [event] },
+    ])
+    database.exec(`UPDATE entries SET cuts = '[1,2]' WHERE seq = 2`)
+    database.close()
+    await sqliteStore(path).close()
+    const cuts = '[1,2]'.length
+    expect(
+      look(
+        path,
+        'SELECT id, threads.bytes, queued, name FROM threads LEFT JOIN callers ON callers.n = caller',
+      ),
+    ).toEqual([
+      { id: 'one', bytes: 256 + 2 * size + cuts, queued: 0, name: 'ada' },
+      { id: 'two', bytes: 256 + 7, queued: 0, name: 'ada' },
+      { id: 'three', bytes: 256 + 'damaged'.length, queued: 0, name: 'bob' },
+      { id: 'four', bytes: 256 + size, queued: 0, name: null },
+    ])
+    expect(look(path, 'SELECT name, bytes, waiting, minute FROM callers ORDER BY name')).toEqual([
+      { name: 'ada', bytes: 512 + 7 + 2 * size + cuts, waiting: 0, minute: 0 },
+      { name: 'bob', bytes: 256 + 'damaged'.length, waiting: 0, minute: 0 },
+    ])
+    expectIntact(path)
+  })
+
+  it('gets the tables that a new file has', async () => {
+    const path = join(folder, 'shape-2.db')
+    makeVersion2(path, [{ id: 't' }]).close()
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh-2.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
   })
 })
 

@@ -5,7 +5,10 @@ import { loadDriver } from './driver.ts'
 import { fromColumn, optional } from './rows.ts'
 
 /** From each version to the next. They are never changed: files of every version there was are somewhere. */
-const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = { 1: addTitles }
+const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
+  1: addTitles,
+  2: addCallers,
+}
 
 /**
  * Brings the tables of a file to the version of this package, in one transaction. Fails as locked while anybody else has the file open,
@@ -82,4 +85,37 @@ function undamaged<Value>(read: () => Value): Value | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Version 3: what callers hold is counted, and rows have checksums. Reads the lengths of all entries once. */
+function addCallers(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE threads ADD COLUMN caller INTEGER;
+    ALTER TABLE threads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN lease_ms INTEGER;
+    DROP INDEX threads_due;
+    CREATE INDEX threads_due ON threads (caller, due) WHERE due IS NOT NULL;
+    ALTER TABLE entries ADD COLUMN sum INTEGER;
+    CREATE TABLE callers (
+      n INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      bytes INTEGER NOT NULL DEFAULT 0,
+      waiting INTEGER NOT NULL DEFAULT 0,
+      minute INTEGER NOT NULL DEFAULT 0,
+      minute_bytes INTEGER NOT NULL DEFAULT 0,
+      minute_tokens INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX callers_empty ON callers (minute) WHERE bytes = 0;
+    CREATE TABLE snapshots (
+      thread INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      text TEXT NOT NULL,
+      PRIMARY KEY (thread, name)
+    ) STRICT;
+    UPDATE threads SET bytes = 256 + ifnull(octet_length(metadata), 0) + ifnull(
+      (SELECT sum(octet_length(event) + ifnull(octet_length(cuts), 0)) FROM entries WHERE thread = n), 0);
+    INSERT INTO callers (name, bytes) SELECT user, sum(bytes) FROM threads WHERE user IS NOT NULL GROUP BY user;
+    UPDATE threads SET caller = (SELECT callers.n FROM callers WHERE name = user) WHERE user IS NOT NULL`)
 }

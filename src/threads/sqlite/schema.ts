@@ -2,15 +2,22 @@
 export const applicationId = 0x4d696c6c
 
 /** Of the tables below. A change of theirs is a new version, and a step from the one before: see migrate.ts. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /**
  * - `place` is where a thread stands in the order of changes. It grows with every entry and never comes twice, so a page of the
- *   list, and what another process has written since, are each a range of it.
+ *   list, and what another process has written since, are each a range of it. A negative place makes a thread invisible: it was
+ *   deleted and its rows are removed in slices, or it is a fork that is not copied to its end.
  * - `due` is from when on a thread can be claimed: since it became runnable or, where it has an owner, when the lease runs out;
  *   NULL if there is nothing to do, and then `resting` says what it is.
  * - `epoch` starts anywhere, so that a lease never fits a thread that was made anew under the same id.
  * - `losses` counts the owners in a row that did not give the thread back.
+ * - `lease_ms` is how long the lease was when it was given or renewed. One that ends later than that from now has expired: the clock
+ *   was set back.
+ * - `caller` is the row of `callers` that the thread counts for; `bytes` and `queued` are what it holds of that row's `bytes` and
+ *   `waiting`. The figures of a minute are those of `minute`, counted from 1970.
+ * - `sum` is a checksum of `event` and `cuts`; NULL in rows of older versions.
+ * - `snapshots` has folded state of a thread up to `seq`, in named parts; the one named '' is the head.
  * - `searches` has what a search looks through. It stands apart since a row of `threads` is written anew with every commit.
  * - `notices` tell other processes of what leaves no entry: a thread is gone, or was handed over.
  *
@@ -36,11 +43,15 @@ CREATE TABLE threads (
   owner TEXT,
   epoch INTEGER NOT NULL,
   losses INTEGER NOT NULL DEFAULT 0,
-  title TEXT
+  title TEXT,
+  caller INTEGER,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  queued INTEGER NOT NULL DEFAULT 0,
+  lease_ms INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX threads_place ON threads (place);
 CREATE INDEX threads_user ON threads (user, place) WHERE user IS NOT NULL;
-CREATE INDEX threads_due ON threads (due) WHERE due IS NOT NULL;
+CREATE INDEX threads_due ON threads (caller, due) WHERE due IS NOT NULL;
 CREATE INDEX threads_waiting ON threads (place) WHERE due IS NULL AND resting = 'waiting';
 
 CREATE TABLE searches (
@@ -56,6 +67,7 @@ CREATE TABLE entries (
   version INTEGER NOT NULL,
   event TEXT NOT NULL,
   cuts TEXT,
+  sum INTEGER,
   PRIMARY KEY (thread, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -69,5 +81,24 @@ CREATE TABLE signals (
 CREATE TABLE notices (
   place INTEGER PRIMARY KEY,
   id TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE callers (
+  n INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  waiting INTEGER NOT NULL DEFAULT 0,
+  minute INTEGER NOT NULL DEFAULT 0,
+  minute_bytes INTEGER NOT NULL DEFAULT 0,
+  minute_tokens INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX callers_empty ON callers (minute) WHERE bytes = 0;
+
+CREATE TABLE snapshots (
+  thread INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (thread, name)
 ) STRICT;
 `
