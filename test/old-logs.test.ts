@@ -35,7 +35,7 @@ test.each(versions)('a log of version %i is read as it was meant, and gone on wi
     await app.close({ graceMs: 0 })
     await store.close()
   })
-  await store.create({ id: 'old', agent: 'desk' }, entries)
+  await store.create({ id: 'old', agent: 'desk' }, { entries })
   await store.compact('old', entries.length)
   const thread = app.thread('old')
   expect(await thread.state()).toMatchObject(JSON.parse(read(`version-${version}.state.json`)))

@@ -22,7 +22,7 @@ export async function measureOpening(
   const app = await openApp(scriptedModel([]), stage.url)
   try {
     const { entries, turns } = longLog(events)
-    await app.store.create({ id: 'long', agent: 'desk' }, entries)
+    await app.store.create({ id: 'long', agent: 'desk' }, { entries })
     const ours: Record<string, number>[] = []
     const floor: Record<string, number>[] = []
     for (let run = 1; run <= runs; run++) {

@@ -7,21 +7,21 @@ export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadS
   const own = new Set(ids)
   return {
     ...store,
-    create(thread, entries) {
+    create(thread, options) {
       own.add(thread.id)
-      return store.create(thread, entries)
+      return store.create(thread, options)
     },
-    signal(threadId, key, event) {
+    signal(threadId, ...rest) {
       own.add(threadId)
-      return store.signal(threadId, key, event)
+      return store.signal(threadId, ...rest)
     },
-    async claim(threadId, owner, leaseMs) {
-      return own.has(threadId) ? store.claim(threadId, owner, leaseMs) : undefined
+    async claim(threadId, ...rest) {
+      return own.has(threadId) ? store.claim(threadId, ...rest) : undefined
     },
-    async stranded(limit, agents) {
+    async stranded(limit, ...rest) {
       if (own.size === 0) return []
       // Those of others count too, and may be many.
-      const all = await store.stranded(Math.max(limit, 10_000), agents)
+      const all = await store.stranded(Math.max(limit, 10_000), ...rest)
       return all.filter((id) => own.has(id)).slice(0, limit)
     },
   }

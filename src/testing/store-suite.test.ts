@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
-import type { ThreadInfo } from '../protocol/index.ts'
-import type { ThreadStore } from '../threads/index.ts'
+import type { StoredThread, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { sqliteStore } from '../threads/sqlite.ts'
 import { storeSuite } from './store-suite.ts'
@@ -67,7 +66,7 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   'calls no thread anything': (store) => ({
     get: async (id) => {
       const { title, ...info } = (await store.get(id)) ?? {}
-      return 'id' in info ? (info as ThreadInfo) : undefined
+      return 'id' in info ? (info as StoredThread) : undefined
     },
   }),
   'takes any cursor': (store) => ({
@@ -119,6 +118,20 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   }),
   'strands threads of others': (store) => ({
     stranded: (limit) => store.stranded(limit, ['a', 'b', 'a b', '"a"']),
+  }),
+  'counts for the user only': (store) => ({
+    create: ({ caller, ...thread }, options) => store.create(thread, options),
+  }),
+  'limits nothing': (store) => ({
+    create: (thread, { entries } = {}) => store.create(thread, { entries }),
+    signal: (id, key, event) => store.signal(id, key, event),
+  }),
+  'counts no runs': (store) => ({ claim: (id, owner, leaseMs) => store.claim(id, owner, leaseMs) }),
+  'takes up as many threads of a caller as there are': (store) => ({
+    stranded: (limit, agents) => store.stranded(limit, agents),
+  }),
+  'uses nothing': (store) => ({
+    usage: async (caller) => ({ ...(await store.usage(caller)), waiting: 0 }),
   }),
   'tells nobody': () => ({ watch: () => () => {} }),
   'tells for ever': (store) => ({

@@ -5,6 +5,7 @@ import { compactionCases } from './store-suite/compaction.ts'
 import { leaseCases } from './store-suite/leases.ts'
 import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
+import { quotaCases } from './store-suite/quotas.ts'
 import type { Cases, OpenStore } from './store-suite/scene.ts'
 import { withScene } from './store-suite/scene.ts'
 import { searchCases } from './store-suite/searches.ts'
@@ -45,6 +46,7 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...compactionCases,
     ...leaseCases,
     ...watchCases,
+    ...quotaCases,
   }
   return Object.entries(cases).map(([name, play]) => ({
     name,

@@ -10,9 +10,13 @@ export { memoryStore } from './memory.ts'
 export { searchText, searchWords } from './search.ts'
 export type {
   Batch,
+  CallerUsage,
+  CreateOptions,
   Lease,
   ListOptions,
   NewThread,
+  Quotas,
+  StoredThread,
   ThreadStore,
 } from './store.ts'
 export type { TestScriptOptions } from './test-script/test-script.ts'

@@ -3,9 +3,21 @@ import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { logProblem, packEntries, readEntries } from './entries.ts'
 import { searchText, searchWords } from './search.ts'
-import type { Lease, ThreadStore } from './store.ts'
+import type { CallerUsage, Lease, ThreadStore } from './store.ts'
 import { badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
 import { titleOf } from './title.ts'
+import {
+  byteLength,
+  bytesOfThread,
+  checkQuotas,
+  heardBy,
+  inputQuotas,
+  isWaitingInput,
+  minuteOf,
+  sumOf,
+  tokensOf,
+  waitingIn,
+} from './usage.ts'
 import { watchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -30,9 +42,26 @@ interface Kept {
   due: number | undefined
   owner: string | undefined
   epoch: number
+  /** How long the lease was given for. */
+  leaseMs: number
   /** Owners in a row that did not give it back. */
   losses: number
+  /** Who it counts for, what it counts as, and how many messages wait in it. */
+  readonly caller: Caller | undefined
+  bytes: number
+  queued: number
   readonly keys: Map<string, number>
+}
+
+/** What a caller holds. */
+interface Caller {
+  readonly name: string
+  readonly threads: Set<Kept>
+  bytes: number
+  waiting: number
+  minute: number
+  minuteBytes: number
+  minuteTokens: number
 }
 
 const optionTable: OptionTable<MemoryStoreOptions> = { now: aFunction }
@@ -42,6 +71,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   checkOptions(options, optionTable, { op: 'memoryStore', what: 'the option of memoryStore()' })
   const { now = Date.now } = options
   const threads = new Map<string, Kept>()
+  const callers = new Map<string, Caller>()
   const watching = watchers()
   let places = 0
   // Of all threads, so that a lease never fits a thread that was made anew under the same id.
@@ -68,9 +98,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return thread && thread.owner === owner && thread.epoch === epoch ? thread : undefined
   }
 
-  function write(thread: Kept, event: ThreadEvent): Entry {
+  function write(thread: Kept, event: ThreadEvent, change: { waiting: number; tokens?: number }): Entry {
     const entry: Entry = { seq: ++thread.head, at: now(), event }
     thread.entries.push(entry)
+    count(thread, { bytes: bytesOf(entry), ...change })
     name(thread, [entry])
     thread.updatedAt = entry.at
     thread.place = ++places
@@ -85,9 +116,61 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     thread.text = searchText({ ...thread.info, title })
   }
 
-  /** There is something to do and nobody does it. */
-  function isStranded({ due, owner }: Kept): boolean {
-    return due !== undefined && (owner === undefined || due <= now())
+  /** What a thread holds changes, and with it what its caller does. Bytes that are added are written in this minute. */
+  function count(thread: Kept, change: { bytes: number; waiting: number; tokens?: number }) {
+    const { bytes, tokens = 0 } = change
+    const waiting = Math.max(change.waiting, -thread.queued)
+    thread.bytes += bytes
+    thread.queued += waiting
+    const { caller } = thread
+    if (!caller) return
+    const minute = minuteOf(now())
+    if (caller.minute !== minute) Object.assign(caller, { minute, minuteBytes: 0, minuteTokens: 0 })
+    caller.bytes += bytes
+    caller.waiting += waiting
+    caller.minuteBytes += Math.max(0, bytes)
+    caller.minuteTokens += tokens
+  }
+
+  function usageOf(name: string): CallerUsage {
+    const caller = callers.get(name)
+    const current = caller?.minute === minuteOf(now())
+    return {
+      runs: caller ? runsOf(caller) : 0,
+      waiting: caller?.waiting ?? 0,
+      storedBytes: caller?.bytes ?? 0,
+      bytesThisMinute: current ? caller.minuteBytes : 0,
+      tokensThisMinute: current ? caller.minuteTokens : 0,
+    }
+  }
+
+  function runsOf(caller: Caller): number {
+    return [...caller.threads].filter((thread) => thread.due !== undefined && !isStranded(thread)).length
+  }
+
+  /** Those that hold nothing any more are removed on the occasion. */
+  function callerNamed(name: string): Caller {
+    const found = callers.get(name)
+    if (found) return found
+    const minute = minuteOf(now())
+    for (const [other, caller] of callers)
+      if (caller.threads.size === 0 && caller.minute < minute) callers.delete(other)
+    const caller = {
+      name,
+      threads: new Set<Kept>(),
+      bytes: 0,
+      waiting: 0,
+      minute,
+      minuteBytes: 0,
+      minuteTokens: 0,
+    }
+    callers.set(name, caller)
+    return caller
+  }
+
+  /** There is something to do and it has no owner, or the lease has expired: also one that ends later than it was given for. */
+  function isStranded({ due, owner, leaseMs }: Kept): boolean {
+    return due !== undefined && (owner === undefined || due <= now() || due > now() + leaseMs)
   }
 
   function infoOf(thread: Kept): ThreadInfo {
@@ -97,13 +180,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 
   return {
-    create: (thread, entries = []) =>
+    create: (thread, { entries = [], quotas } = {}) =>
       answer('store.create', () => {
-        const { id, agent, user, metadata, forkedFrom } = thread
+        const op = 'store.create'
+        const { id, agent, user, caller = user, metadata, forkedFrom } = thread
         const problem = logProblem(entries)
-        if (problem) throw badLog('store.create', problem)
+        if (problem) throw badLog(op, problem)
         if (threads.has(id)) return false
         const createdAt = now()
+        if (caller !== undefined && quotas)
+          checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time: createdAt })
         const last = entries.at(-1)
         const kept: Kept = {
           info: {
@@ -124,9 +210,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           due: last && createdAt,
           owner: undefined,
           epoch: 0,
+          leaseMs: 0,
           losses: 0,
+          caller: caller === undefined ? undefined : callerNamed(caller),
+          bytes: 0,
+          queued: 0,
           keys: new Map(),
         }
+        kept.caller?.threads.add(kept)
+        count(kept, { bytes: bytesOfThread(metadata) + sumOf(entries, bytesOf), waiting: waitingIn(entries) })
         name(kept, entries)
         threads.set(id, kept)
         watching.tell([id])
@@ -136,7 +228,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     get: (threadId) =>
       answer('store.get', () => {
         const thread = threads.get(threadId)
-        return thread && infoOf(thread)
+        return thread && { ...infoOf(thread), bytes: thread.bytes }
       }),
 
     list: ({ limit, cursor, user, agent, status, search }) =>
@@ -159,9 +251,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
 
     delete: (threadId) =>
       answer('store.delete', () => {
-        const existed = threads.delete(threadId)
-        if (existed) watching.tell([threadId])
-        return existed
+        const thread = threads.get(threadId)
+        if (!thread) return false
+        threads.delete(threadId)
+        thread.caller?.threads.delete(thread)
+        count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
+        watching.tell([threadId])
+        return true
       }),
 
     append: (batches) =>
@@ -169,18 +265,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         batches.map(({ lease, events }) => {
           const thread = ownedBy(lease)
           if (!thread) return 'fenced'
-          const entries = events.map((event) => write(thread, event))
+          const entries = events.map((event) =>
+            write(thread, event, { waiting: -heardBy(event), tokens: tokensOf(event) }),
+          )
           if (entries.length > 0) watching.tell([lease.threadId], thread.head)
           return entries
         }),
       ),
 
-    signal: (threadId, key, event) =>
+    signal: (threadId, key, event, quotas) =>
       answer('store.signal', () => {
-        const thread = find('store.signal', threadId)
+        const op = 'store.signal'
+        const thread = find(op, threadId)
         const first = key === undefined ? undefined : thread.keys.get(key)
         if (first !== undefined) return { entry: entryAt(thread, first), repeated: true }
-        const entry = write(thread, event)
+        if (thread.caller && quotas)
+          checkQuotas(usageOf(thread.caller.name), quotas, inputQuotas, { op, time: now() })
+        const entry = write(thread, event, { waiting: isWaitingInput(event) ? 1 : 0 })
         if (key !== undefined) thread.keys.set(key, entry.seq)
         thread.due ??= entry.at
         watching.tell([threadId], entry.seq)
@@ -193,14 +294,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return readEntries(itemsFrom(entries, indexAfter(entries, options.after)), options)
       }),
 
-    claim: (threadId, owner, leaseMs) =>
+    claim: (threadId, owner, leaseMs, runs = Infinity) =>
       answer('store.claim', () => {
         const thread = threads.get(threadId)
         if (!thread || !isStranded(thread)) return undefined
+        if (thread.caller && runsOf(thread.caller) >= runs) return undefined
         thread.losses = thread.owner === undefined ? 0 : thread.losses + 1
         thread.owner = owner
         thread.epoch = ++epochs
         thread.due = now() + leaseMs
+        thread.leaseMs = leaseMs
         return { lease: { threadId, owner, epoch: thread.epoch }, losses: thread.losses }
       }),
 
@@ -208,7 +311,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       answer('store.renew', () =>
         leases.filter((lease) => {
           const thread = ownedBy(lease)
-          if (thread) thread.due = now() + leaseMs
+          if (thread) Object.assign(thread, { due: now() + leaseMs, leaseMs })
           return !thread
         }),
       ),
@@ -229,20 +332,34 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return 'released'
       }),
 
-    stranded: (limit, agents) =>
-      answer('store.stranded', () =>
-        [...threads.values()]
+    stranded: (limit, agents, runs = Infinity) =>
+      answer('store.stranded', () => {
+        const turns = new Map<Caller | undefined, number>()
+        return [...threads.values()]
           .filter((thread) => isStranded(thread) && agents.includes(thread.info.agent))
-          .sort((one, other) => (one.due ?? 0) - (other.due ?? 0))
+          .sort(byDue)
+          .map((thread) => {
+            const { caller } = thread
+            const turn = turns.get(caller) ?? (caller ? runsOf(caller) : 0)
+            turns.set(caller, turn + 1)
+            return { thread, turn }
+          })
+          .filter(({ thread, turn }) => !thread.caller || turn < runs)
+          .sort((one, other) => one.turn - other.turn || byDue(one.thread, other.thread))
           .slice(0, limit)
-          .map(({ info }) => info.id),
-      ),
+          .map(({ thread }) => thread.info.id)
+      }),
+
+    usage: (caller) => answer('store.usage', () => usageOf(caller)),
 
     compact: (threadId, upTo) =>
       answer('store.compact', () => {
         const thread = find('store.compact', threadId)
         const end = indexAfter(thread.entries, upTo)
-        thread.entries = [...packEntries(thread.entries.slice(0, end)), ...thread.entries.slice(end)]
+        const before = thread.entries.slice(0, end)
+        const packed = packEntries(before)
+        count(thread, { bytes: sumOf(packed, bytesOf) - sumOf(before, bytesOf), waiting: 0 })
+        thread.entries = [...packed, ...thread.entries.slice(end)]
       }),
 
     watch(listener) {
@@ -257,6 +374,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 }
 
+function byDue(one: Kept, other: Kept): number {
+  return (one.due ?? 0) - (other.due ?? 0)
+}
+
 /** Where the first entry stands that reaches beyond a number. */
 function indexAfter(entries: readonly Entry[], seq: number): number {
   let [low, high] = [0, entries.length]
@@ -266,6 +387,11 @@ function indexAfter(entries: readonly Entry[], seq: number): number {
     else high = middle
   }
   return low
+}
+
+/** What an entry takes in a store that keeps text. */
+function bytesOf({ event, cuts }: PackedEntry): number {
+  return byteLength(JSON.stringify(event)) + (cuts ? byteLength(JSON.stringify(cuts)) : 0)
 }
 
 /** A large log is not copied for a page of it. */

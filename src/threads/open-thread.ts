@@ -85,7 +85,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     checkOpen(op)
     const found = await store.get(id)
     if (!found) throw threadNotFound(op, id)
-    return found
+    const { bytes, ...known } = found
+    return known
   }
 
   async function create(op: string, anew: boolean): Promise<ThreadInfo> {
@@ -309,7 +310,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
           at: entries.at(-1)?.at ?? 0,
           event: { type: 'stop', reason: 'the thread was forked here' },
         })
-      if (!(await store.create(forked, entries))) throw taken(forked.id, op)
+      if (!(await store.create(forked, { entries }))) throw taken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread

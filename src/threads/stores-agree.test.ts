@@ -5,7 +5,7 @@ import type { ThreadEvent } from '../protocol/index.ts'
 import { memoryStore } from './memory.ts'
 import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from './sqlite.ts'
-import type { Lease, ListOptions, ThreadStore } from './store.ts'
+import type { Lease, ListOptions, Quotas, ThreadStore } from './store.ts'
 
 // Whatever is asked of them in whatever order, all stores answer the same. Only names of their own making differ: epochs and cursors.
 
@@ -39,6 +39,19 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant('stop' as const), reason: fc.string({ maxLength: 3 }) }),
   fc.record({
+    type: fc.constant('round-start' as const),
+    round: fc.constant(1),
+    model: fc.constant('m'),
+    heard: fc.array(fc.nat(9), { maxLength: 2 }),
+  }),
+  fc.record({
+    type: fc.constant('round-end' as const),
+    round: fc.constant(1),
+    model: fc.constant('m'),
+    finish: fc.constant('stop' as const),
+    usage: fc.record({ inputTokens: fc.nat(9), outputTokens: fc.nat(9) }, { requiredKeys: [] }),
+  }),
+  fc.record({
     type: fc.constant('input' as const),
     mode: fc.constantFrom('queue' as const, 'steer' as const, 'correct' as const),
     message: fc.record({ role: fc.constant('user' as const), content: words }),
@@ -46,6 +59,13 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
 )
 const agent = fc.constantFrom('a', 'b')
 const user = fc.constantFrom('x', 'y')
+const quotas = fc.record<Quotas>({
+  runs: fc.nat(3),
+  waiting: fc.integer({ min: 1, max: 5 }),
+  storedBytes: fc.constantFrom(2000, 5000),
+  bytesPerMinute: fc.constantFrom(1000, 5000),
+  tokensPerMinute: fc.constantFrom(10, 100),
+})
 const status = fc.constantFrom<NonNullable<ListOptions['status']>>('idle', 'queued', 'running', 'waiting')
 const left = fc.constantFrom<'idle' | 'waiting' | 'runnable'>('idle', 'waiting', 'runnable')
 /** Which of the leases that were ever given: one of the last. */
@@ -57,11 +77,13 @@ const step = fc.record({
     ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'compact', 'delete'] as const),
     // What changes much comes more often.
     ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
-    ...(['get', 'read', 'stranded', 'list', 'list'] as const),
+    ...(['get', 'read', 'stranded', 'list', 'list', 'usage'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
   agent,
   user: fc.option(user, { nil: undefined }),
+  caller: fc.option(user, { nil: undefined }),
+  quotas: fc.option(quotas, { nil: undefined }),
   key: fc.option(fc.constantFrom('k', 'l'), { nil: undefined }),
   owner: fc.constantFrom('one', 'two'),
   event,
@@ -82,7 +104,8 @@ const step = fc.record({
       nil: undefined,
     },
   ),
-  passMs: fc.constantFrom(0, 0, 1, 60),
+  // Now and then the clock is set back.
+  passMs: fc.constantFrom(0, 0, 0, 1, 1, 60, 60, 30_000, -50, -500),
 })
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -93,15 +116,33 @@ interface Side {
 }
 
 async function play({ store, leases }: Side, step: Step): Promise<unknown> {
-  const { id, agent, user, key, owner, event, batches, left, behind, number, split, metadata } = step
+  const {
+    id,
+    agent,
+    user,
+    caller,
+    quotas,
+    key,
+    owner,
+    event,
+    batches,
+    left,
+    behind,
+    number,
+    split,
+    metadata,
+  } = step
   const leaseAt = (index: number) => leases.at(-1 - index) ?? { threadId: 't', owner: 'nobody', epoch: -1 }
   switch (step.what) {
     case 'create':
-      return store.create({ id, agent, ...(user && { user }), ...(metadata && { metadata }) })
+      return store.create(
+        { id, agent, ...(user && { user }), ...(caller && { caller }), ...(metadata && { metadata }) },
+        { quotas },
+      )
     case 'signal':
-      return store.signal(id, key, event)
+      return store.signal(id, key, event, quotas)
     case 'claim': {
-      const claim = await store.claim(id, owner, 100)
+      const claim = await store.claim(id, owner, 100, quotas?.runs)
       if (claim) leases.push(claim.lease)
       return claim?.losses
     }
@@ -125,7 +166,9 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     case 'read':
       return store.read(id, { after: number, limit: 7, split })
     case 'stranded':
-      return store.stranded(2, split ? ['a', 'b'] : [agent])
+      return store.stranded(2, split ? ['a', 'b'] : [agent], quotas?.runs)
+    case 'usage':
+      return store.usage(user ?? 'x')
     case 'list':
       return everyPage(store, step.filter)
   }

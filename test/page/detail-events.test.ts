@@ -120,7 +120,7 @@ describePage('the raw events', (visit) => {
         event: { type: 'stop', reason: index === 12_344 ? 'the needle' : `for no reason ${index}` },
       }),
     )
-    await store.create({ id: 'long', agent: 'support' }, entries)
+    await store.create({ id: 'long', agent: 'support' }, { entries })
     const page = await visit(url, clipboard)
     await page.goto(`${url}/#/threads/long`)
     const events = eventsOf(page)

@@ -18,7 +18,7 @@ describePage('a thread of 100,000 events', (visit) => {
   test('is opened at its end by drawing only what is seen', async () => {
     const { entries, turns } = longLog(100_000)
     const { url, store } = await openDesk({ script: ['One more answer.'] })
-    await store.create({ id: 'long', agent: 'support' }, entries)
+    await store.create({ id: 'long', agent: 'support' }, { entries })
     const page = await visit(url)
     const session = await page.context().newCDPSession(page)
     await session.send('Performance.enable')

@@ -277,7 +277,7 @@ async function openTimeline(
 ): Promise<Page> {
   const store = memoryStore()
   const { url } = await openDesk({ script, app: { store } })
-  await store.create({ id: 'kept', agent: 'support' }, log)
+  await store.create({ id: 'kept', agent: 'support' }, { entries: log })
   const page = await visit(`${url}/#/threads/kept`, options)
   await page.getByRole('button', { name: 'Inspect' }).click()
   await page.getByRole('tab', { name: 'Timeline' }).click()

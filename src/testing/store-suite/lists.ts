@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ListOptions, ThreadStore } from '../../threads/index.ts'
 import type { Cases } from './scene.ts'
-import { claimed, leaseMs, ownedThread, rejectsWith, said, word } from './scene.ts'
+import { claimed, infoOf, leaseMs, ownedThread, rejectsWith, said, word } from './scene.ts'
 
 async function idsOf(store: ThreadStore, options: Partial<ListOptions> = {}): Promise<string[]> {
   const { threads } = await store.list({ limit: 100, ...options })
@@ -26,7 +26,7 @@ export const listCases: Cases = {
     await store.append([{ lease, events: [word('x')] }])
     assert.deepEqual(await idsOf(other), ['own', 't1', 't0', 't2'])
     const [first] = (await store.list({ limit: 1 })).threads
-    assert.deepEqual(first, await store.get('own'))
+    assert.deepEqual(first, await infoOf(store, 'own'))
   },
 
   'pages follow each other without a gap, also where many change in the same millisecond': async ({

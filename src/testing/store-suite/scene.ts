@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Entry, ErrorCode, InputEvent, TextEvent } from '../../protocol/index.ts'
+import type { Entry, ErrorCode, InputEvent, TextEvent, ThreadInfo } from '../../protocol/index.ts'
 import { isMillraceError } from '../../protocol/index.ts'
 import type { Lease, ThreadStore } from '../../threads/index.ts'
 
@@ -69,6 +69,12 @@ export async function claimed(store: ThreadStore, id: string, owner: string): Pr
   const claim = await store.claim(id, owner, leaseMs)
   assert.ok(claim, `${owner} should get ${id}`)
   return claim.lease
+}
+
+/** A thread as everyone sees it. */
+export async function infoOf(store: ThreadStore, id: string): Promise<ThreadInfo | undefined> {
+  const { bytes, ...info } = (await store.get(id)) ?? {}
+  return 'id' in info ? info : undefined
 }
 
 /** The whole log in pages, which must leave nothing out and repeat nothing. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Entry } from '../../protocol/index.ts'
 import type { Lease, ThreadStore } from '../../threads/index.ts'
 import type { Cases } from './scene.ts'
-import { claimed, leaseMs, ownedThread, readAll, rejectsWith, said, word } from './scene.ts'
+import { claimed, infoOf, leaseMs, ownedThread, readAll, rejectsWith, said, word } from './scene.ts'
 
 const log: Entry[] = [
   { seq: 1, at: 1000, event: said('hello') },
@@ -35,7 +35,7 @@ export const threadCases: Cases = {
   'a new thread is empty, idle, and as it was asked for': async ({ store, other, now }) => {
     const thread = { id: 't', agent: 'a', user: 'u', metadata: { deep: [1, { x: null }] } }
     assert.equal(await store.create({ ...thread, forkedFrom: { id: 'o', seq: 7 } }), true)
-    assert.deepEqual(await other.get('t'), {
+    assert.deepEqual(await infoOf(other, 't'), {
       ...thread,
       forkedFrom: { id: 'o', seq: 7 },
       createdAt: now(),
@@ -46,7 +46,7 @@ export const threadCases: Cases = {
     assert.deepEqual(await store.read('t', { after: 0, limit: 10 }), [])
     assert.equal(await store.claim('t', 'worker', leaseMs), undefined)
     await store.create({ id: 'bare', agent: 'a' })
-    assert.deepEqual(Object.keys((await store.get('bare')) ?? {}).sort(), [
+    assert.deepEqual(Object.keys((await infoOf(store, 'bare')) ?? {}).sort(), [
       'agent',
       'createdAt',
       'head',
@@ -62,7 +62,7 @@ export const threadCases: Cases = {
     const before = await store.get('t')
     pass(10)
     assert.equal(await other.create({ id: 't', agent: 'second' }), false)
-    assert.equal(await store.create({ id: 't', agent: 'second' }, log), false)
+    assert.equal(await store.create({ id: 't', agent: 'second' }, { entries: log }), false)
     assert.deepEqual(await store.get('t'), before)
     assert.equal((await readAll(store, 't')).length, 1)
   },
@@ -78,7 +78,7 @@ export const threadCases: Cases = {
   },
 
   'a thread that begins with entries goes on after them': async ({ store, other, now }) => {
-    assert.equal(await store.create({ id: 't', agent: 'a' }, log), true)
+    assert.equal(await store.create({ id: 't', agent: 'a' }, { entries: log }), true)
     assert.deepEqual(await readAll(other, 't'), log)
     const info = await other.get('t')
     assert.deepEqual(
@@ -101,7 +101,7 @@ export const threadCases: Cases = {
   'a log with a gap is refused, and no thread is made': async ({ store }) => {
     const [first, second, third] = log as [Entry, Entry, Entry]
     for (const entries of [[second], [first, third], [first, first], [{ ...third, seq: 2, from: 1 }]])
-      await rejectsWith('store_error', store.create({ id: 't', agent: 'a' }, entries))
+      await rejectsWith('store_error', store.create({ id: 't', agent: 'a' }, { entries }))
     assert.equal(await store.get('t'), undefined)
   },
 

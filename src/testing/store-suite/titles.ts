@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Entry } from '../../protocol/index.ts'
 import type { Cases } from './scene.ts'
-import { claimed, ownedThread, said, word } from './scene.ts'
+import { claimed, infoOf, ownedThread, said, word } from './scene.ts'
 
 export const titleCases: Cases = {
   'a thread is called after the first thing that was said in it': async ({ store, other }) => {
@@ -17,7 +17,7 @@ export const titleCases: Cases = {
     await store.append([{ lease, events: [said('Hello?')] }])
     assert.equal((await other.get('t'))?.title, 'Where is my order?')
     const [listed] = (await other.list({ limit: 1 })).threads
-    assert.deepEqual(listed, await store.get('t'))
+    assert.deepEqual(listed, await infoOf(store, 't'))
   },
 
   'a title comes with what an owner writes, too': async ({ store, other }) => {
@@ -37,7 +37,7 @@ export const titleCases: Cases = {
       at: 1000,
       event,
     }))
-    await store.create({ id: 't', agent: 'a' }, log)
+    await store.create({ id: 't', agent: 'a' }, { entries: log })
     assert.equal((await other.get('t'))?.title, 'First')
     await other.signal('t', undefined, said('Third'))
     assert.equal((await store.get('t'))?.title, 'First')

@@ -2,6 +2,7 @@ import type { ThreadInfo } from '../../protocol/index.ts'
 import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
 import { firstOf } from '../entries.ts'
+import { byteLength } from '../usage.ts'
 import { damaged } from './failure.ts'
 
 export interface EntryRow {
@@ -28,6 +29,8 @@ export interface ThreadRow {
   readonly due: number | null
   readonly owner: string | null
   readonly title: string | null
+  readonly bytes: number
+  readonly lease_ms: number | null
 }
 
 /** Where a row was found, for what there is to say about it. */
@@ -53,10 +56,17 @@ export function optional(text: string | undefined): string | null {
   return text === undefined ? null : toColumn(text)
 }
 
-/** The values of an entry's columns after the thread's. JSON escapes lone surrogates, so they survive. */
-export function entryColumns(entry: PackedEntry) {
-  const { seq, from = null, at, event, cuts } = entry
-  return [seq, from, at, PROTOCOL_VERSION, JSON.stringify(event), cuts ? JSON.stringify(cuts) : null] as const
+/** The values of an entry's columns after the thread's, and how long its text is. JSON escapes lone surrogates, so they survive. */
+export function entryColumns({ seq, from, at, event, cuts }: PackedEntry) {
+  const text = { event: JSON.stringify(event), cuts: cuts ? JSON.stringify(cuts) : null }
+  return {
+    columns: [seq, from ?? null, at, PROTOCOL_VERSION, text.event, text.cuts] as const,
+    bytes: textBytes(text),
+  }
+}
+
+export function textBytes({ event, cuts }: Pick<EntryRow, 'event' | 'cuts'>): number {
+  return byteLength(event) + (cuts === null ? 0 : byteLength(cuts))
 }
 
 function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
@@ -102,7 +112,7 @@ export function gap(seq: number, { op, path, threadId }: Origin): MillraceError 
 
 export function infoOf(row: ThreadRow, now: number): ThreadInfo {
   const { user, metadata, forked_id, forked_seq, due, title } = row
-  const busy = row.owner !== null && due !== null && due > now
+  const busy = row.owner !== null && due !== null && due > now && due <= now + (row.lease_ms ?? Infinity)
   return {
     id: fromColumn(row.id),
     agent: fromColumn(row.agent),

@@ -1,5 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 
+/** There is something to do and it has no owner, or the lease has expired: also one that ends later than it was given for. */
+const stranded = 'due IS NOT NULL AND (owner IS NULL OR due <= :now OR due > :now + ifnull(lease_ms, due))'
+
+const runs = `
+  SELECT count(*) AS runs FROM threads INDEXED BY threads_due
+  WHERE due > :now AND owner IS NOT NULL AND ifnull(due <= :now + lease_ms, TRUE)`
+
 /** Every statement but that of the list, kept ready for as long as the file is open. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text)
@@ -9,9 +16,8 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT max(ifnull((SELECT max(place) FROM threads), 0), ifnull((SELECT max(place) FROM notices), 0)) AS place`),
     addThread: sql(`
       INSERT INTO threads
-        (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch, title)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO NOTHING`),
+        (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch, title, caller, bytes, queued)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     getThread: sql('SELECT * FROM threads WHERE id = ?'),
     deleteThread: sql('DELETE FROM threads WHERE n = ?'),
     deleteEntries: sql('DELETE FROM entries WHERE thread = ?'),
@@ -20,12 +26,14 @@ export function prepareStatements(database: DatabaseSync) {
     setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
     setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
 
-    headOf: sql('SELECT n, head, title IS NULL AS untitled FROM threads WHERE id = ?'),
+    headOf: sql('SELECT n, head, title IS NULL AS untitled, caller, queued FROM threads WHERE id = ?'),
     /** The fence: nothing changes if the lease is not the thread's last. (To ask for the head costs less than RETURNING it.) */
     growByLease: sql(`
-      UPDATE threads SET head = head + ?, updated_at = ?, place = ? WHERE id = ? AND epoch = ? AND owner = ?`),
+      UPDATE threads SET head = ?, updated_at = ?, place = ?, bytes = bytes + ?, queued = queued - ?
+      WHERE id = ? AND epoch = ? AND owner = ?`),
     growBySignal: sql(`
-      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?) WHERE n = ?`),
+      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?
+      WHERE n = ?`),
     ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
     addEntry: sql(
       'INSERT INTO entries (thread, seq, first, at, version, event, cuts) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -40,18 +48,39 @@ export function prepareStatements(database: DatabaseSync) {
       WHERE threads.id = ? ORDER BY entries.seq LIMIT ?`),
 
     claim: sql(`
-      UPDATE threads SET epoch = epoch + 1, owner = ?, due = ?, losses = iif(owner IS NULL, 0, losses + 1)
-      WHERE id = ? AND due IS NOT NULL AND (owner IS NULL OR due <= ?) RETURNING epoch, losses`),
-    renew: sql('UPDATE threads SET due = ? WHERE id = ? AND epoch = ? AND owner = ?'),
+      UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
+        losses = iif(owner IS NULL, 0, losses + 1)
+      WHERE id = :id AND ${stranded} RETURNING epoch, losses`),
+    renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
     release: sql(`
       UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
       WHERE id = ? AND epoch = ? AND owner = ? AND head = ?`),
-    stranded: sql(`
-      SELECT id FROM threads
-      WHERE due IS NOT NULL AND (owner IS NULL OR due <= ?) AND agent IN (SELECT value FROM json_each(?))
-      ORDER BY due LIMIT ?`),
+    /** From caller to caller by the index, so that it costs the same however many threads each has. */
+    callersDue: sql(`
+      WITH RECURSIVE due (n) AS (
+        SELECT min(caller) FROM threads INDEXED BY threads_due WHERE due IS NOT NULL AND caller > :after
+        UNION ALL
+        SELECT (SELECT min(caller) FROM threads INDEXED BY threads_due WHERE due IS NOT NULL AND caller > due.n)
+        FROM due WHERE due.n IS NOT NULL LIMIT :most
+      )
+      SELECT n, (${runs} AND caller = due.n) AS runs FROM due WHERE n IS NOT NULL`),
+    strandedOf: sql(`
+      SELECT n, id, due FROM threads INDEXED BY threads_due
+      WHERE caller IS :caller AND ${stranded} AND agent IN (SELECT value FROM json_each(:agents))
+      ORDER BY due LIMIT :most`),
 
-    compactedOf: sql('SELECT n, compacted FROM threads WHERE id = ?'),
+    runsOf: sql(`${runs} AND caller = :caller`),
+    getCaller: sql('SELECT * FROM callers WHERE n = ?'),
+    findCaller: sql('SELECT * FROM callers WHERE name = ?'),
+    addCaller: sql('INSERT INTO callers (name) VALUES (?)'),
+    countCaller: sql(`
+      UPDATE callers SET bytes = bytes + ?, waiting = waiting + ?,
+        minute_bytes = iif(minute = ?, minute_bytes, 0) + ?, minute_tokens = iif(minute = ?, minute_tokens, 0) + ?, minute = ?
+      WHERE n = ?`),
+    /** Every thread counts as some bytes, so a caller without bytes has no threads. What it wrote in this minute still counts. */
+    forgetCallers: sql('DELETE FROM callers INDEXED BY callers_empty WHERE bytes = 0 AND minute < ?'),
+
+    compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
     /** From the entry on that the last time ended with: what follows may be joined to it. */
     packable: sql(`
       SELECT seq, first, at, version, event, cuts FROM entries
@@ -60,7 +89,7 @@ export function prepareStatements(database: DatabaseSync) {
       'UPDATE entries SET first = ?, version = ?, event = ?, cuts = ? WHERE thread = ? AND seq = ?',
     ),
     deletePacked: sql('DELETE FROM entries WHERE thread = ? AND seq >= ? AND seq < ?'),
-    setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?) WHERE n = ?'),
+    setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?), bytes = bytes - ? WHERE n = ?'),
 
     addNotice: sql('INSERT INTO notices (place, id) VALUES (?, ?)'),
     /** Others have long read them, but for one that was asleep. The last always stays: it keeps its place taken. */

@@ -1,26 +1,45 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Entry } from '../../protocol/index.ts'
-import type { PackedEntry } from '../entries.ts'
 import { logProblem, readEntries } from '../entries.ts'
 import { searchText } from '../search.ts'
 import type { Lease, ThreadStore } from '../store.ts'
 import { badLog, threadNotFound } from '../store-errors.ts'
 import { titleOf } from '../title.ts'
+import {
+  bytesOfThread,
+  checkQuotas,
+  heardBy,
+  inputQuotas,
+  isWaitingInput,
+  sumOf,
+  tokensOf,
+  waitingIn,
+} from '../usage.ts'
 import { watchers } from '../watchers.ts'
+import { callerRows } from './callers.ts'
 import { changes } from './changes.ts'
 import { commits } from './commits.ts'
 import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
 import { listing } from './list.ts'
 import type { EntryRow, ThreadRow } from './rows.ts'
-import { entriesOf, entryColumns, fromColumn, gap, infoOf, optional, toColumn } from './rows.ts'
+import { entriesOf, entryColumns, gap, infoOf, optional, toColumn } from './rows.ts'
 import { prepareStatements } from './statements.ts'
+import { strandedFinder } from './stranded.ts'
 
 export interface DatabaseStoreOptions {
   readonly path: string
   readonly now: () => number
   readonly busyMs: number
   readonly pollMs: number
+}
+
+interface HeadRow {
+  readonly n: number
+  readonly head: number
+  readonly untitled: 0 | 1
+  readonly caller: number | null
+  readonly queued: number
 }
 
 /** A page ends after so much text, however few entries that is: a reader that is stuck holds one. */
@@ -33,18 +52,20 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const sql = prepareStatements(database)
   const { read, write, close } = commits(database, { path, busyMs })
   const list = listing(database, { now, read })
+  const callers = callerRows(sql)
+  const findStranded = strandedFinder(sql)
   const watching = watchers()
   const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
   let closing: Promise<void> | undefined
 
   function threadRow(threadId: string) {
-    return sql.getThread.get(toColumn(threadId)) as unknown as (ThreadRow & { n: number }) | undefined
+    return sql.getThread.get(toColumn(threadId)) as unknown as (ThreadRow & HeadRow) | undefined
   }
 
   function headOf(op: string, threadId: string) {
     const row = sql.headOf.get(toColumn(threadId))
     if (!row) throw threadNotFound(op, threadId)
-    return row as { readonly n: number; readonly head: number; readonly untitled: 0 | 1 }
+    return row as unknown as HeadRow
   }
 
   function nextPlace(): number {
@@ -53,10 +74,6 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
   function leaseColumns({ threadId, epoch, owner }: Lease) {
     return [toColumn(threadId), epoch, toColumn(owner)] as const
-  }
-
-  function addEntry(thread: number, entry: PackedEntry): void {
-    sql.addEntry.run(thread, ...entryColumns(entry))
   }
 
   /** Calls a thread that has no title yet after what was said in these entries, if anything. */
@@ -98,17 +115,26 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   }
 
   return {
-    async create(thread, entries = []) {
+    async create(thread, { entries = [], quotas } = {}) {
       const op = 'store.create'
-      const { id, agent, user, metadata, forkedFrom } = thread
+      const { id, agent, user, caller = user, metadata, forkedFrom } = thread
       const problem = logProblem(entries)
       if (problem) throw badLog(op, problem)
+      const rows = entries.map(entryColumns)
+      const bytes = rows.reduce((sum, row) => sum + row.bytes, bytesOfThread(metadata))
       const made = await write(op, () => {
+        if (sql.headOf.get(toColumn(id))) return false
         const at = now()
+        if (caller !== undefined && quotas)
+          checkQuotas(callers.usageByName(caller, at), quotas, ['storedBytes', 'bytesPerMinute'], {
+            op,
+            time: at,
+          })
         const last = entries.at(-1)
-        const place = nextPlace()
         const title = titleOf(entries)
-        const { changes, lastInsertRowid } = sql.addThread.run(
+        const queued = waitingIn(entries)
+        const callerRow = caller === undefined ? null : callers.numberOf(caller, at)
+        const { lastInsertRowid } = sql.addThread.run(
           toColumn(id),
           toColumn(agent),
           optional(user),
@@ -118,14 +144,17 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           at,
           last?.at ?? at,
           last?.seq ?? 0,
-          place,
+          nextPlace(),
           last ? at : null,
           Math.floor(Math.random() * 2 ** 40),
           optional(title),
+          callerRow,
+          bytes,
+          queued,
         )
-        if (changes === 0) return false
         sql.setSearch.run(lastInsertRowid, searchText({ id, agent, title, metadata }))
-        for (const entry of entries) addEntry(Number(lastInsertRowid), entry)
+        for (const { columns } of rows) sql.addEntry.run(lastInsertRowid, ...columns)
+        callers.count(callerRow, { bytes, waiting: queued }, at)
         others.wrote()
         return true
       })
@@ -136,7 +165,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     get: (threadId) =>
       read('store.get', () => {
         const row = threadRow(threadId)
-        return row && infoOf(row, now())
+        return row && { ...infoOf(row, now()), bytes: row.bytes }
       }),
 
     list,
@@ -147,6 +176,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         if (!row) return false
         // First: its own place must not be given out again.
         leaveNotice(threadId)
+        callers.count(row.caller, { bytes: -row.bytes, waiting: -row.queued }, now())
         sql.deleteEntries.run(row.n)
         sql.deleteSignals.run(row.n)
         sql.deleteSearch.run(row.n)
@@ -161,18 +191,26 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const written = await write('store.append', () => {
         const at = now()
         let place = nextPlace()
+        const total = callers.counter()
         const results = batches.map(({ lease, events }) => {
           const columns = leaseColumns(lease)
           if (events.length === 0) return sql.ownsThread.get(...columns) ? [] : 'fenced'
-          if (sql.growByLease.run(events.length, at, place, ...columns).changes === 0) return 'fenced'
+          const thread = sql.headOf.get(columns[0]) as unknown as HeadRow | undefined
+          if (!thread) return 'fenced'
+          const { n, head, caller } = thread
+          const entries = events.map((event, index): Entry => ({ seq: head + 1 + index, at, event }))
+          const rows = entries.map(entryColumns)
+          const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
+          const heard = Math.min(sumOf(events, heardBy), thread.queued)
+          if (sql.growByLease.run(head + events.length, at, place, bytes, heard, ...columns).changes === 0)
+            return 'fenced'
           place++
-          const { n, head, untitled } = headOf('store.append', lease.threadId)
-          const first = head + 1 - events.length
-          const entries = events.map((event, index): Entry => ({ seq: first + index, at, event }))
-          for (const entry of entries) addEntry(n, entry)
-          if (untitled) name(n, lease.threadId, entries)
+          for (const row of rows) sql.addEntry.run(n, ...row.columns)
+          if (thread.untitled) name(n, lease.threadId, entries)
+          if (caller !== null) total.add(caller, { bytes, waiting: -heard, tokens: sumOf(events, tokensOf) })
           return entries
         })
+        total.write(at)
         others.wrote()
         return results
       })
@@ -184,10 +222,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       return written
     },
 
-    async signal(threadId, key, event) {
+    async signal(threadId, key, event, quotas) {
       const op = 'store.signal'
       const result = await write(op, () => {
-        const { n, head, untitled } = headOf(op, threadId)
+        const { n, head, untitled, caller } = headOf(op, threadId)
         const known = key === undefined ? undefined : sql.getSignal.get(n, toColumn(key))
         if (known) {
           const { seq } = known as { seq: number }
@@ -195,12 +233,16 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           return { entry: entry as Entry, repeated: true }
         }
         const at = now()
-        const place = nextPlace()
+        if (caller !== null && quotas)
+          checkQuotas(callers.usage(caller, at), quotas, inputQuotas, { op, time: at })
         const entry: Entry = { seq: head + 1, at, event }
-        sql.growBySignal.run(entry.seq, at, place, at, n)
-        addEntry(n, entry)
+        const { columns, bytes } = entryColumns(entry)
+        const waiting = isWaitingInput(event) ? 1 : 0
+        sql.growBySignal.run(entry.seq, at, nextPlace(), at, bytes, waiting, n)
+        sql.addEntry.run(n, ...columns)
         if (untitled) name(n, threadId, [entry])
         if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
+        callers.count(caller, { bytes, waiting }, at)
         others.wrote()
         return { entry, repeated: false }
       })
@@ -210,10 +252,16 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
     read: (threadId, options) => read('store.read', () => readFrom('store.read', threadId, options)),
 
-    claim: (threadId, owner, leaseMs) =>
+    claim: (threadId, owner, leaseMs, runs) =>
       write('store.claim', () => {
         const time = now()
-        const claimed = sql.claim.get(toColumn(owner), Math.round(time + leaseMs), toColumn(threadId), time)
+        const id = toColumn(threadId)
+        if (runs !== undefined) {
+          const { caller = null } = (sql.headOf.get(id) ?? {}) as Partial<HeadRow>
+          if (caller !== null && callers.runsOf(caller, time) >= runs) return undefined
+        }
+        const lease = { due: Math.round(time + leaseMs), leaseMs: Math.round(leaseMs) }
+        const claimed = sql.claim.get({ id, owner: toColumn(owner), now: time, ...lease })
         if (!claimed) return undefined
         const { epoch, losses } = claimed as { epoch: number; losses: number }
         return { lease: { threadId, owner, epoch }, losses }
@@ -221,8 +269,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
     renew: (leases, leaseMs) =>
       write('store.renew', () => {
-        const due = Math.round(now() + leaseMs)
-        return leases.filter((lease) => sql.renew.run(due, ...leaseColumns(lease)).changes === 0)
+        const columns = [Math.round(now() + leaseMs), Math.round(leaseMs)] as const
+        return leases.filter((lease) => sql.renew.run(...columns, ...leaseColumns(lease)).changes === 0)
       }),
 
     async release(lease, { head, status }) {
@@ -243,18 +291,17 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       return result
     },
 
-    stranded: (limit, agents) =>
-      read('store.stranded', () =>
-        sql.stranded
-          .all(now(), JSON.stringify(agents.map(toColumn)), limit)
-          .map(({ id }) => fromColumn(id as string)),
-      ),
+    stranded: (limit, agents, runs = Infinity) =>
+      read('store.stranded', () => findStranded(limit, { agents, runs, time: now() })),
+
+    usage: (caller) => read('store.usage', () => callers.usageByName(caller, now())),
 
     async compact(threadId, upTo) {
       const op = 'store.compact'
       const origin = { op, path, threadId }
       let more = true
-      while (more) more = await write(op, () => compactSlice(sql, upTo, origin))
+      while (more)
+        more = await write(op, () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin))
     },
 
     watch(listener) {
