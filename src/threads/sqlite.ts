@@ -10,7 +10,7 @@ import type { ThreadStore } from './store.ts'
 export interface SqliteStoreOptions {
   /** How long a call waits while other processes write, before it rejects; 30 s if absent. */
   readonly busyMs?: number | undefined
-  /** How often to look for what other processes wrote, while somebody watches; 2 if absent. More seldom while they are quiet. */
+  /** How often to look for what other processes wrote, while the store is watched; 2 if absent. Up to 25 times as seldom while all are quiet. */
   readonly pollMs?: number | undefined
   /** Opens a file on NFS, SMB and the like, which is safe only as long as one machine uses it. */
   readonly allowNetworkFilesystem?: boolean | undefined

@@ -17,9 +17,14 @@ interface ChangedRow {
   readonly head: number | null
 }
 
-/** After so many looks in vain, and so much more seldom: waking up costs a hundred times what looking does. */
-const lastingQuiet = 500
-const quietFactor = 5
+/**
+ * After so many looks in vain, so much more seldom: waking up costs a hundred times what looking does. With 2 ms that is 10 ms after a
+ * second, and 50 ms after ten. Leases are renewed more often than that, so it takes 50 only if no process runs anything.
+ */
+const pauses = [
+  { looks: 1400, factor: 25 },
+  { looks: 500, factor: 5 },
+]
 
 /**
  * SQLite has no notifications, but `PRAGMA data_version` costs a look into shared memory and changes with every commit of somebody
@@ -67,7 +72,7 @@ export function changes(
         lookLater()
         look()
       },
-      quiet < lastingQuiet ? pollMs : pollMs * quietFactor,
+      pollMs * (pauses.find(({ looks }) => quiet >= looks)?.factor ?? 1),
     )
     timer.unref()
   }
@@ -93,6 +98,7 @@ export function changes(
     },
     wrote() {
       wrote = true
+      quiet = 0
     },
   }
 }

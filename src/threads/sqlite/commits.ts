@@ -31,6 +31,7 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
 const mostJobs = 64
+const mostMs = 8
 
 export function commits(
   database: DatabaseSync,
@@ -38,8 +39,8 @@ export function commits(
 ): Commits {
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
-  const identity = identityOf(path)
-  let queue: Job[] = []
+  const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
+  const queue: Job[] = []
   let pumping: Promise<void> | undefined
   let closed = false
   /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
@@ -64,28 +65,35 @@ export function commits(
         continue
       }
       apart = Math.max(0, apart - 1)
-      queue = queue.slice(group.length)
-      settle(group, 'failed' in outcomes ? [{ error: outcomes.failed }] : outcomes.done)
+      const done = 'failed' in outcomes ? [{ error: outcomes.failed }] : outcomes.done
+      settle(queue.splice(0, done.length), done)
     }
     pumping = undefined
   }
 
+  /** Commits as many of a group as there is time for. */
   function commitTogether(
     group: readonly Job[],
   ): { readonly done: readonly Outcome[] } | { readonly locked: unknown } | { readonly failed: unknown } {
     if (damage) return { failed: damage }
     try {
-      // A file that was deleted takes writes like any other, and they are gone with the process.
-      if (identityOf(path) !== identity) throw moved(path)
+      const before = lostFile()
+      if (before) throw moved(path, before)
       begin.run()
-      const done = group.map(({ run }) => outcomeOf(run))
+      const done = runInTime(group)
       commit.run()
-      return { done }
+      const after = lostFile()
+      return { done: after ? done.map(() => ({ error: moved(path, after) })) : done }
     } catch (error) {
       rollBack()
       if (isDamage(error)) damage = error
       return isBusy(error) ? { locked: error } : { failed: error }
     }
+  }
+
+  /** A file that was deleted takes writes like any other, and they are gone with the process. */
+  function lostFile(): string | undefined {
+    return files.find(({ file, identity }) => identityOf(file) !== identity)?.file
   }
 
   function rollBack() {
@@ -152,6 +160,17 @@ function identityOf(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** At least the first. */
+function runInTime(group: readonly Job[]): Outcome[] {
+  const end = performance.now() + mostMs
+  const done: Outcome[] = []
+  for (const { run } of group) {
+    if (done.length > 0 && performance.now() > end) break
+    done.push(outcomeOf(run))
+  }
+  return done
 }
 
 function outcomeOf(run: () => unknown): Outcome {

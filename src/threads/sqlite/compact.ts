@@ -3,7 +3,7 @@ import { threadNotFound } from '../store-errors.ts'
 import { sumOf } from '../usage.ts'
 import type { CallerRows } from './callers.ts'
 import type { EntryRow, Origin } from './rows.ts'
-import { entriesOf, entryColumns, textBytes, toColumn } from './rows.ts'
+import { entriesOf, packedColumns, textBytes, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 /** So many entries are looked at in one commit, which takes a millisecond or two: nothing else happens meanwhile. */
@@ -29,12 +29,12 @@ export function compactSlice(
   const kept = new Set(before)
   let saved = 0
   for (const entry of packEntries(before).filter((packed) => !kept.has(packed))) {
-    const { columns, bytes } = entryColumns(entry)
-    const [seq, first, , version, event, cuts] = columns
+    const { columns, bytes } = packedColumns(entry)
+    const [seq, first, , ...texts] = columns
     const joined = rows.filter((row) => row.seq >= (first ?? seq) && row.seq <= seq)
     saved += sumOf(joined, textBytes) - bytes
     statements.deletePacked.run(n, first, seq)
-    statements.packInto.run(first, version, event, cuts, n, seq)
+    statements.packInto.run(first, ...texts, n, seq)
   }
   statements.setCompacted.run(last.seq, saved, n)
   callers.count(caller, { bytes: -saved, waiting: 0 }, time)

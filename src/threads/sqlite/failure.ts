@@ -65,12 +65,14 @@ function sentence(error: unknown, file: string): string {
   }
 }
 
-export function moved(path: string): MillraceError {
-  return new MillraceError({
-    op: 'store.write',
-    code: 'store_error',
-    message: `'${path}' was moved or deleted while it was in use and nothing was written: put it back, or open the store anew`,
-  })
+/** `file` is the database itself, or one of those that SQLite keeps beside it. */
+export function moved(path: string, file: string): MillraceError {
+  const what = `'${file}' was moved, deleted or replaced while it was in use, and nothing was written`
+  const message =
+    file === path
+      ? `${what}: put it back, or open the store anew`
+      : `${what}. What '${path}' does not hold itself is lost with it: end all processes that use the store, then open it anew`
+  return new MillraceError({ op: 'store.write', code: 'store_error', message })
 }
 
 export function damaged(file: string, what: string): string {

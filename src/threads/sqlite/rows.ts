@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { ThreadInfo } from '../../protocol/index.ts'
 import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
@@ -12,7 +13,11 @@ export interface EntryRow {
   readonly version: number
   readonly event: string
   readonly cuts: string | null
+  /** Null in rows of older versions. */
+  readonly sum: number | null
 }
+
+type Texts = Pick<EntryRow, 'event' | 'cuts'>
 
 export interface ThreadRow {
   readonly id: string
@@ -57,16 +62,20 @@ export function optional(text: string | undefined): string | null {
 }
 
 /** The values of an entry's columns after the thread's, and how long its text is. JSON escapes lone surrogates, so they survive. */
-export function entryColumns({ seq, from, at, event, cuts }: PackedEntry) {
+export function packedColumns({ seq, from, at, event, cuts }: PackedEntry) {
   const text = { event: JSON.stringify(event), cuts: cuts ? JSON.stringify(cuts) : null }
   return {
-    columns: [seq, from ?? null, at, PROTOCOL_VERSION, text.event, text.cuts] as const,
+    columns: [seq, from ?? null, at, text.event, text.cuts, checksum(text)] as const,
     bytes: textBytes(text),
   }
 }
 
-export function textBytes({ event, cuts }: Pick<EntryRow, 'event' | 'cuts'>): number {
+export function textBytes({ event, cuts }: Texts): number {
   return byteLength(event) + (cuts === null ? 0 : byteLength(cuts))
+}
+
+function checksum({ event, cuts }: Texts): number {
+  return cuts === null ? crc32(event) : crc32(cuts, crc32(event))
 }
 
 function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
@@ -77,6 +86,8 @@ function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
     throw fail(
       `entry ${seq} of thread '${threadId}' was written in version ${version} of the protocol and this package reads up to ${PROTOCOL_VERSION}: update millrace`,
     )
+  if (row.sum !== null && row.sum !== checksum(row))
+    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is not as it was written`))
   try {
     return {
       seq,

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { PROTOCOL_VERSION } from '../../protocol/index.ts'
 
 /** There is something to do and it has no owner, or the lease has expired: also one that ends later than it was given for. */
 const stranded = 'due IS NOT NULL AND (owner IS NULL OR due <= :now OR due > :now + ifnull(lease_ms, due))'
@@ -26,24 +27,28 @@ export function prepareStatements(database: DatabaseSync) {
     setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
     setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
 
-    headOf: sql('SELECT n, head, title IS NULL AS untitled, caller, queued FROM threads WHERE id = ?'),
-    /** The fence: nothing changes if the lease is not the thread's last. (To ask for the head costs less than RETURNING it.) */
-    growByLease: sql(`
-      UPDATE threads SET head = ?, updated_at = ?, place = ?, bytes = bytes + ?, queued = queued - ?
-      WHERE id = ? AND epoch = ? AND owner = ?`),
+    headOf: sql('SELECT n, head, title IS NULL AS untitled, caller FROM threads WHERE id = ?'),
+    /** The fence: no row if the lease is not the thread's last. */
+    headByLease: sql(`
+      SELECT n, head, title IS NULL AS untitled, caller FROM threads WHERE id = ? AND epoch = ? AND owner = ?`),
+    growByLease: sql('UPDATE threads SET head = ?, updated_at = ?, place = ?, bytes = bytes + ? WHERE n = ?'),
+    queuedOf: sql('SELECT queued FROM threads WHERE n = ?'),
+    setQueued: sql('UPDATE threads SET queued = ? WHERE n = ?'),
     growBySignal: sql(`
       UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?
       WHERE n = ?`),
     ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
-    addEntry: sql(
-      'INSERT INTO entries (thread, seq, first, at, version, event, cuts) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
+    addEntry: sql(`
+      INSERT INTO entries (thread, seq, at, version, event, sum) VALUES (?, ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
+    addPacked: sql(`
+      INSERT INTO entries (thread, seq, first, at, version, event, cuts, sum)
+      VALUES (?, ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
     addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
 
     /** One statement is one snapshot: what the log holds and that the thread is there. */
     read: sql(`
-      SELECT threads.head, entries.seq, entries.first, entries.at, entries.version, entries.event, entries.cuts
+      SELECT threads.head, entries.seq, first, at, version, event, cuts, sum
       FROM threads LEFT JOIN entries ON entries.thread = threads.n AND entries.seq > ?
       WHERE threads.id = ? ORDER BY entries.seq LIMIT ?`),
 
@@ -83,11 +88,11 @@ export function prepareStatements(database: DatabaseSync) {
     compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
     /** From the entry on that the last time ended with: what follows may be joined to it. */
     packable: sql(`
-      SELECT seq, first, at, version, event, cuts FROM entries
+      SELECT seq, first, at, version, event, cuts, sum FROM entries
       WHERE thread = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`),
-    packInto: sql(
-      'UPDATE entries SET first = ?, version = ?, event = ?, cuts = ? WHERE thread = ? AND seq = ?',
-    ),
+    packInto: sql(`
+      UPDATE entries SET first = ?, version = ${PROTOCOL_VERSION}, event = ?, cuts = ?, sum = ?
+      WHERE thread = ? AND seq = ?`),
     deletePacked: sql('DELETE FROM entries WHERE thread = ? AND seq >= ? AND seq < ?'),
     setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?), bytes = bytes - ? WHERE n = ?'),
 

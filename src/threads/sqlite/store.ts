@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
 import type { Entry } from '../../protocol/index.ts'
 import { logProblem, readEntries } from '../entries.ts'
 import { searchText } from '../search.ts'
@@ -6,6 +7,7 @@ import type { Lease, ThreadStore } from '../store.ts'
 import { badLog, threadNotFound } from '../store-errors.ts'
 import { titleOf } from '../title.ts'
 import {
+  byteLength,
   bytesOfThread,
   checkQuotas,
   heardBy,
@@ -23,7 +25,7 @@ import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
 import { listing } from './list.ts'
 import type { EntryRow, ThreadRow } from './rows.ts'
-import { entriesOf, entryColumns, gap, infoOf, optional, toColumn } from './rows.ts'
+import { entriesOf, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
 import { prepareStatements } from './statements.ts'
 import { strandedFinder } from './stranded.ts'
 
@@ -39,7 +41,6 @@ interface HeadRow {
   readonly head: number
   readonly untitled: 0 | 1
   readonly caller: number | null
-  readonly queued: number
 }
 
 /** A page ends after so much text, however few entries that is: a reader that is stuck holds one. */
@@ -59,7 +60,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   let closing: Promise<void> | undefined
 
   function threadRow(threadId: string) {
-    return sql.getThread.get(toColumn(threadId)) as unknown as (ThreadRow & HeadRow) | undefined
+    return sql.getThread.get(toColumn(threadId)) as unknown as
+      | (ThreadRow & HeadRow & { queued: number })
+      | undefined
   }
 
   function headOf(op: string, threadId: string) {
@@ -76,12 +79,28 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     return [toColumn(threadId), epoch, toColumn(owner)] as const
   }
 
+  /** Gives the length of its text. */
+  function addEntry(n: number, { seq, at, event }: Entry): number {
+    const text = JSON.stringify(event)
+    sql.addEntry.run(n, seq, at, text, crc32(text))
+    return byteLength(text)
+  }
+
   /** Calls a thread that has no title yet after what was said in these entries, if anything. */
   function name(n: number, threadId: string, entries: readonly Entry[]): void {
     const title = titleOf(entries)
     if (title === undefined) return
     sql.setTitle.run(toColumn(title), n)
     sql.setSearch.run(n, searchText(infoOf(threadRow(threadId) as ThreadRow, 0)))
+  }
+
+  /** Messages of a thread wait no more: gives how many. */
+  function takeQueued(n: number, heard: number): number {
+    if (heard === 0) return 0
+    const { queued } = sql.queuedOf.get(n) as { queued: number }
+    const taken = Math.min(heard, queued)
+    sql.setQueued.run(queued - taken, n)
+    return taken
   }
 
   /** For other processes to hear of what leaves no entry. */
@@ -120,7 +139,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const { id, agent, user, caller = user, metadata, forkedFrom } = thread
       const problem = logProblem(entries)
       if (problem) throw badLog(op, problem)
-      const rows = entries.map(entryColumns)
+      const rows = entries.map(packedColumns)
       const bytes = rows.reduce((sum, row) => sum + row.bytes, bytesOfThread(metadata))
       const made = await write(op, () => {
         if (sql.headOf.get(toColumn(id))) return false
@@ -153,7 +172,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           queued,
         )
         sql.setSearch.run(lastInsertRowid, searchText({ id, agent, title, metadata }))
-        for (const { columns } of rows) sql.addEntry.run(lastInsertRowid, ...columns)
+        for (const { columns } of rows) sql.addPacked.run(lastInsertRowid, ...columns)
         callers.count(callerRow, { bytes, waiting: queued }, at)
         others.wrote()
         return true
@@ -194,18 +213,14 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const total = callers.counter()
         const results = batches.map(({ lease, events }) => {
           const columns = leaseColumns(lease)
-          if (events.length === 0) return sql.ownsThread.get(...columns) ? [] : 'fenced'
-          const thread = sql.headOf.get(columns[0]) as unknown as HeadRow | undefined
+          const thread = sql.headByLease.get(...columns) as unknown as HeadRow | undefined
           if (!thread) return 'fenced'
+          if (events.length === 0) return []
           const { n, head, caller } = thread
           const entries = events.map((event, index): Entry => ({ seq: head + 1 + index, at, event }))
-          const rows = entries.map(entryColumns)
-          const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
-          const heard = Math.min(sumOf(events, heardBy), thread.queued)
-          if (sql.growByLease.run(head + events.length, at, place, bytes, heard, ...columns).changes === 0)
-            return 'fenced'
-          place++
-          for (const row of rows) sql.addEntry.run(n, ...row.columns)
+          const bytes = sumOf(entries, (entry) => addEntry(n, entry))
+          sql.growByLease.run(head + events.length, at, place++, bytes, n)
+          const heard = takeQueued(n, sumOf(events, heardBy))
           if (thread.untitled) name(n, lease.threadId, entries)
           if (caller !== null) total.add(caller, { bytes, waiting: -heard, tokens: sumOf(events, tokensOf) })
           return entries
@@ -236,10 +251,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         if (caller !== null && quotas)
           checkQuotas(callers.usage(caller, at), quotas, inputQuotas, { op, time: at })
         const entry: Entry = { seq: head + 1, at, event }
-        const { columns, bytes } = entryColumns(entry)
+        const bytes = addEntry(n, entry)
         const waiting = isWaitingInput(event) ? 1 : 0
         sql.growBySignal.run(entry.seq, at, nextPlace(), at, bytes, waiting, n)
-        sql.addEntry.run(n, ...columns)
         if (untitled) name(n, threadId, [entry])
         if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
         callers.count(caller, { bytes, waiting }, at)
@@ -270,6 +284,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     renew: (leases, leaseMs) =>
       write('store.renew', () => {
         const columns = [Math.round(now() + leaseMs), Math.round(leaseMs)] as const
+        // While something runs here, changes by others are looked for often.
+        if (leases.length > 0) others.wrote()
         return leases.filter((lease) => sql.renew.run(...columns, ...leaseColumns(lease)).changes === 0)
       }),
 
