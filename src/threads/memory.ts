@@ -25,13 +25,19 @@ export interface MemoryStoreOptions {
   readonly now?: (() => number) | undefined
 }
 
+/** An entry with the length of its text. */
+interface KeptEntry extends PackedEntry {
+  readonly bytes: number
+}
+
 /** A thread as it is kept. `info` is as it was when the thread was made; what changes stands beside it. */
 interface Kept {
   readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
+  readonly metadataChars: number
   title: string | undefined
   /** What a search looks through. */
   text: string
-  entries: PackedEntry[]
+  entries: KeptEntry[]
   updatedAt: number
   head: number
   /** Its place in the order of changes. */
@@ -64,6 +70,12 @@ interface Caller {
   minuteTokens: number
 }
 
+/** A page ends after so much text, however few entries or threads that is. */
+const pageBytes = 256 * 1024
+
+/** A search looks at so many threads before other work has its turn. */
+const sliceLength = 5000
+
 const optionTable: OptionTable<MemoryStoreOptions> = { now: aFunction }
 
 /** Keeps threads as long as the process lives. Several apps of the process may share it. */
@@ -71,6 +83,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   checkOptions(options, optionTable, { op: 'memoryStore', what: 'the option of memoryStore()' })
   const { now = Date.now } = options
   const threads = new Map<string, Kept>()
+  /** The same in the order of their places. */
+  const order = new Set<Kept>()
   const callers = new Map<string, Caller>()
   const watching = watchers()
   let places = 0
@@ -100,11 +114,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
 
   function write(thread: Kept, event: ThreadEvent, change: { waiting: number; tokens?: number }): Entry {
     const entry: Entry = { seq: ++thread.head, at: now(), event }
-    thread.entries.push(entry)
-    count(thread, { bytes: bytesOf(entry), ...change })
+    const bytes = bytesOf(entry)
+    thread.entries.push({ ...entry, bytes })
+    count(thread, { bytes, ...change })
     name(thread, [entry])
     thread.updatedAt = entry.at
     thread.place = ++places
+    order.delete(thread)
+    order.add(thread)
     return entry
   }
 
@@ -200,9 +217,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
             ...(forkedFrom && { forkedFrom }),
             createdAt,
           },
+          metadataChars: metadata ? JSON.stringify(metadata).length : 0,
           title: undefined,
           text: searchText({ id, agent, metadata }),
-          entries: [...entries],
+          entries: entries.map(withBytes),
           updatedAt: last?.at ?? createdAt,
           head: last?.seq ?? 0,
           place: ++places,
@@ -218,9 +236,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           keys: new Map(),
         }
         kept.caller?.threads.add(kept)
-        count(kept, { bytes: bytesOfThread(metadata) + sumOf(entries, bytesOf), waiting: waitingIn(entries) })
+        const bytes = bytesOfThread(metadata) + sumOf(kept.entries, (entry) => entry.bytes)
+        count(kept, { bytes, waiting: waitingIn(entries) })
         name(kept, entries)
         threads.set(id, kept)
+        order.add(kept)
         watching.tell([id])
         return true
       }),
@@ -231,29 +251,37 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return thread && { ...infoOf(thread), bytes: thread.bytes }
       }),
 
-    list: ({ limit, cursor, user, agent, status, search }) =>
-      answer('store.list', () => {
-        const below = placeOfCursor('store.list', cursor)
-        const words = search === undefined ? [] : searchWords(search)
-        const found = [...threads.values()]
-          .filter((thread) => thread.place < below)
-          .filter(({ info }) => (user ?? info.user) === info.user && (agent ?? info.agent) === info.agent)
-          .filter((thread) => status === undefined || infoOf(thread).status === status)
-          .filter(({ text }) => words.every((word) => text.includes(word)))
-          .sort((one, other) => other.place - one.place)
-        const page = found.slice(0, limit)
-        const last = page.at(-1)
-        return {
-          threads: page.map(infoOf),
-          ...(last && found.length > limit && { next: String(last.place) }),
-        }
-      }),
+    async list({ limit, cursor, user, agent, status, search }) {
+      const op = 'store.list'
+      if (closed) throw storeClosed(op)
+      const below = placeOfCursor(op, cursor)
+      const last = places
+      const words = search === undefined ? [] : searchWords(search)
+      const page: ThreadInfo[] = []
+      let [chars, place, looked] = [0, 0, 0]
+      for (const thread of [...order].reverse()) {
+        if (++looked % sliceLength === 0) await nextTurn()
+        // Changed or deleted since the list began.
+        if (thread.place > last || !order.has(thread)) continue
+        if (thread.place >= below || !words.every((word) => thread.text.includes(word))) continue
+        const { info } = thread
+        if ((user ?? info.user) !== info.user || (agent ?? info.agent) !== info.agent) continue
+        const found = infoOf(thread)
+        if (status !== undefined && found.status !== status) continue
+        if (page.length >= limit || chars >= pageBytes) return { threads: page, next: String(place) }
+        page.push(found)
+        chars += info.id.length + thread.metadataChars + (thread.title?.length ?? 0)
+        place = thread.place
+      }
+      return { threads: page }
+    },
 
     delete: (threadId) =>
       answer('store.delete', () => {
         const thread = threads.get(threadId)
         if (!thread) return false
         threads.delete(threadId)
+        order.delete(thread)
         thread.caller?.threads.delete(thread)
         count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
         watching.tell([threadId])
@@ -291,7 +319,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     read: (threadId, options) =>
       answer('store.read', () => {
         const { entries } = find('store.read', threadId)
-        return readEntries(itemsFrom(entries, indexAfter(entries, options.after)), options)
+        return readEntries(pageFrom(entries, indexAfter(entries, options.after)), options)
       }),
 
     claim: (threadId, owner, leaseMs, runs = Infinity) =>
@@ -357,9 +385,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         const thread = find('store.compact', threadId)
         const end = indexAfter(thread.entries, upTo)
         const before = thread.entries.slice(0, end)
-        const packed = packEntries(before)
-        count(thread, { bytes: sumOf(packed, bytesOf) - sumOf(before, bytesOf), waiting: 0 })
-        thread.entries = [...packed, ...thread.entries.slice(end)]
+        const packed = packEntries(before).map(withBytes)
+        const saved = sumOf(before, ({ bytes }) => bytes) - sumOf(packed, ({ bytes }) => bytes)
+        count(thread, { bytes: -saved, waiting: 0 })
+        thread.entries = packed.concat(thread.entries.slice(end))
       }),
 
     watch(listener) {
@@ -370,8 +399,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       closed = true
       watching.clear()
       threads.clear()
+      order.clear()
     },
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve))
 }
 
 function byDue(one: Kept, other: Kept): number {
@@ -394,9 +428,18 @@ function bytesOf({ event, cuts }: PackedEntry): number {
   return byteLength(JSON.stringify(event)) + (cuts ? byteLength(JSON.stringify(cuts)) : 0)
 }
 
+function withBytes(entry: PackedEntry): KeptEntry {
+  return 'bytes' in entry ? (entry as KeptEntry) : { ...entry, bytes: bytesOf(entry) }
+}
+
 /** A large log is not copied for a page of it. */
-function* itemsFrom<Item>(items: readonly Item[], start: number): Generator<Item> {
-  for (let index = start; index < items.length; index++) yield items[index] as Item
+function* pageFrom(entries: readonly KeptEntry[], start: number): Generator<KeptEntry> {
+  let bytes = 0
+  for (let index = start; index < entries.length && bytes < pageBytes; index++) {
+    const entry = entries[index] as KeptEntry
+    yield entry
+    bytes += entry.bytes
+  }
 }
 
 function entryAt({ entries }: Kept, seq: number): Entry {

@@ -107,6 +107,26 @@ export const listCases: Cases = {
     assert.deepEqual(await idsOf(store, { status: 'queued' }), await matching(/queued$|running$/))
   },
 
+  'a page ends after a few hundred kilobytes, and the next goes on there': async ({ store }) => {
+    const ids = Array.from({ length: 40 }, (_, index) => `t${index}`)
+    const metadata = { note: 'word', ['x'.repeat(16_000)]: null }
+    for (const id of ids) await store.create({ id, agent: 'a', metadata })
+    for (const search of [undefined, 'WORD']) {
+      const seen: string[] = []
+      let pages = 0
+      let cursor: string | undefined
+      do {
+        const { threads, next } = await store.list({ limit: 100, cursor, search })
+        assert.ok(threads.length > 0 && threads.length < 30, `${threads.length} threads`)
+        seen.push(...threads.map(({ id }) => id))
+        cursor = next
+        pages++
+      } while (cursor !== undefined)
+      assert.deepEqual(seen, ids.toReversed())
+      assert.ok(pages > 1)
+    }
+  },
+
   'a cursor that is none is refused': async ({ store }) => {
     for (const cursor of ['x', '', '-1', '1; DROP TABLE threads', '9'.repeat(50)])
       await rejectsWith('invalid_input', store.list({ limit: 1, cursor }))

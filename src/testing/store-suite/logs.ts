@@ -142,6 +142,17 @@ export const logCases: Cases = {
     assert.deepEqual(await other.read('t', { after: 99, limit: 3 }), [])
   },
 
+  'a page ends after a few hundred kilobytes, and the next goes on there': async ({ store, other }) => {
+    const lease = await ownedThread(store, 't')
+    const events = Array.from({ length: 12 }, (_, index) => said(`${index} ${'x'.repeat(100_000)}`))
+    await store.append([{ lease, events }])
+    for (const split of [false, true]) {
+      const page = await other.read('t', { after: 0, limit: 100, split })
+      assert.ok(page.length > 1 && page.length < 10, `${page.length} entries`)
+      assert.equal((await readAll(other, 't', { split })).length, 13)
+    }
+  },
+
   'any text comes back as it was: large, odd, and cut inside of a character': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     const texts = [

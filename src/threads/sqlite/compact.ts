@@ -6,26 +6,33 @@ import type { EntryRow, Origin } from './rows.ts'
 import { entriesOf, packedColumns, textBytes, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** So many entries are looked at in one commit, which takes a millisecond or two: nothing else happens meanwhile. */
+/** So many entries, or so much text, are looked at in one commit, which takes a millisecond or two: nothing else happens meanwhile. */
 const sliceLength = 200
+const sliceChars = 256 * 1024
+
+interface ThreadToPack {
+  readonly n: number
+  readonly compacted: number
+  readonly caller: number | null
+}
 
 /**
  * Joins the deltas of one slice, from where the last one ended. Gives false when there is no more to do up to `upTo`.
  *
- * The last row of those that become one is the one that stays, so that whoever has read up to there finds the rest behind it.
+ * The last row of those that become one is the one that stays, so that a reader that has read up to there finds the rest behind it.
  */
 export function compactSlice(
   { statements, callers, time }: { statements: Statements; callers: CallerRows; time: number },
   upTo: number,
   origin: Origin,
 ): boolean {
-  const thread = statements.compactedOf.get(toColumn(origin.threadId))
+  const thread = statements.compactedOf.get(toColumn(origin.threadId)) as unknown as ThreadToPack | undefined
   if (!thread) throw threadNotFound(origin.op, origin.threadId)
-  const { n, compacted, caller } = thread as { n: number; compacted: number; caller: number | null }
-  const rows = statements.packable.all(n, compacted, upTo, sliceLength) as unknown as EntryRow[]
-  const last = rows.at(-1)
-  if (!last || last.seq <= compacted) return false
-  const before = entriesOf(rows, Math.max(0, compacted - 1), origin)
+  const { n, compacted, caller } = thread
+  const { rows, end, more } = rowsToPack(statements, thread, upTo)
+  if (end <= compacted) return false
+  const after = (rows[0]?.first ?? rows[0]?.seq ?? 1) - 1
+  const before = [...entriesOf(rows, after, origin)]
   const kept = new Set(before)
   let saved = 0
   for (const entry of packEntries(before).filter((packed) => !kept.has(packed))) {
@@ -36,7 +43,26 @@ export function compactSlice(
     statements.deletePacked.run(n, first, seq)
     statements.packInto.run(first, ...texts, n, seq)
   }
-  statements.setCompacted.run(last.seq, saved, n)
+  statements.setCompacted.run(end, saved, n)
   callers.count(caller, { bytes: -saved, waiting: 0 }, time)
-  return rows.length === sliceLength
+  return more
+}
+
+/** Rows that follow each other. An entry that is too large to be joined with others is not even read, and ends the slice. */
+function rowsToPack(statements: Statements, { n, compacted }: ThreadToPack, upTo: number) {
+  const rows: EntryRow[] = []
+  let [end, count, chars] = [compacted, 0, 0]
+  for (const found of statements.packable.iterate(sliceChars, n, compacted, upTo, sliceLength)) {
+    const row = found as unknown as EntryRow & { event: string | null }
+    count++
+    end = row.seq
+    if (row.event === null) {
+      if (rows.length > 0) return { rows, end, more: true }
+      continue
+    }
+    rows.push(row as EntryRow)
+    chars += row.event.length
+    if (chars > sliceChars && row.seq > compacted) return { rows, end, more: true }
+  }
+  return { rows, end, more: count === sliceLength }
 }

@@ -21,8 +21,12 @@ const statusFilters: Record<ThreadStatus, { readonly index: string; readonly whe
   idle: { index: 'threads_place', where: "due IS NULL AND resting = 'idle'" },
 }
 
-/** A search looks at so many threads, which takes a millisecond or two, before it lets something else happen. */
+/** A search looks at no more threads than this, and at fewer where that takes long, before other work has its turn. */
 const sliceLength = 2000
+const sliceMs = 2
+
+/** A page ends after so much text, however few threads that is. */
+const pageChars = 256 * 1024
 
 /** SQLite looks for so many words at most, so that there are few statements. For the others the text is read, which takes longer. */
 const mostAsked = 8
@@ -42,62 +46,92 @@ export function listing(
     return statement
   }
 
-  function firstRows(options: ListOptions, below: number, time: number): ThreadRow[] {
+  function firstPage(options: ListOptions, below: number, time: number): Page {
     const { from, where, values } = questionOf(options, time)
     const statement = prepared(`SELECT * FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`)
+    const page = emptyPage(options.limit)
     // One more tells whether there is a next page.
-    return statement.all({ ...values, below, limit: options.limit + 1 }) as unknown as ThreadRow[]
+    for (const row of statement.iterate({ ...values, below, limit: options.limit + 1 }))
+      if (!page.add(row as unknown as ThreadRow)) break
+    return page
   }
 
-  /** Of the next threads in line: those that have all words, at most `most`, and where the line goes on, unless that was its end. */
+  /** Adds those of the next threads that have all words. Gives where to continue; undefined at the end, or when the page is full. */
   function searchSlice(
     options: ListOptions,
-    { words, below, most, time }: { words: readonly string[]; below: number; most: number; time: number },
-  ) {
+    {
+      words,
+      below,
+      length,
+      time,
+      page,
+    }: { words: readonly string[]; below: number; length: number; time: number; page: Page },
+  ): number | undefined {
     const { from, where, values } = questionOf(options, time)
     const [asked, others] = [words.slice(0, mostAsked), words.slice(mostAsked)]
     const line = prepared(
       `SELECT min(place) AS place FROM (SELECT place FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :length)`,
     )
-    const { place } = line.get({ ...values, below, length: sliceLength }) as { place: number | null }
-    const found: ThreadRow[] = []
-    if (place === null) return { found, goesOn: undefined }
+    const { place } = line.get({ ...values, below, length }) as { place: number | null }
+    if (place === null) return undefined
     const contains = asked.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
     const sought = Object.fromEntries(asked.map((word, index) => [`word${index}`, word]))
     const rows = prepared(
       `SELECT threads.*, text FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
     ).iterate({ ...values, ...sought, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
-    for (const row of rows) {
-      if (others.every((other) => row.text.includes(other))) found.push(row)
-      if (found.length === most) break
-    }
-    return { found, goesOn: place }
+    for (const row of rows)
+      if (others.every((other) => row.text.includes(other)) && !page.add(row)) return undefined
+    return place
   }
 
-  async function searchedRows(options: ListOptions, words: readonly string[], first: number, time: number) {
-    const rows: ThreadRow[] = []
-    for (let below = first; ; await nextTurn()) {
-      const most = options.limit + 1 - rows.length
-      const { found, goesOn } = await read(op, () => searchSlice(options, { words, below, most, time }))
-      rows.push(...found)
-      if (goesOn === undefined || rows.length > options.limit) return rows
-      below = goesOn
+  async function searchedPage(options: ListOptions, first: number, time: number): Promise<Page> {
+    const words = searchWords(options.search ?? '')
+    const page = emptyPage(options.limit)
+    let length = 64
+    for (let below: number | undefined = first; ; await nextTurn()) {
+      const since = performance.now()
+      const from: number = below
+      below = await read(op, () => searchSlice(options, { words, below: from, length, time, page }))
+      if (below === undefined) return page
+      length = performance.now() - since > sliceMs ? Math.ceil(length / 4) : Math.min(sliceLength, length * 2)
     }
   }
 
   return async (options) => {
-    const { limit, search } = options
     const below = placeOfCursor(op, options.cursor)
     const time = now()
-    const rows =
-      search === undefined
-        ? await read(op, () => firstRows(options, below, time))
-        : await searchedRows(options, searchWords(search), below, time)
-    const page = rows.slice(0, limit)
+    const { rows, hasNext } =
+      options.search === undefined
+        ? await read(op, () => firstPage(options, below, time))
+        : await searchedPage(options, below, time)
     return {
-      threads: page.map((row) => infoOf(row, time)),
-      ...(rows.length > limit && { next: String(page.at(-1)?.place) }),
+      threads: rows.map((row) => infoOf(row, time)),
+      ...(hasNext() && { next: String(rows.at(-1)?.place) }),
     }
+  }
+}
+
+interface Page {
+  readonly rows: readonly ThreadRow[]
+  /** False if there is no room for it. */
+  add(row: ThreadRow): boolean
+  hasNext(): boolean
+}
+
+function emptyPage(limit: number): Page {
+  const rows: ThreadRow[] = []
+  let chars = 0
+  let isFull = false
+  return {
+    rows,
+    add(row) {
+      isFull = rows.length >= limit || chars >= pageChars
+      if (isFull) return false
+      rows.push(row)
+      chars += row.id.length + (row.metadata?.length ?? 0) + (row.title?.length ?? 0)
+      return true
+    },
+    hasNext: () => isFull,
   }
 }
 
@@ -105,7 +139,8 @@ function questionOf({ user, agent, status }: ListOptions, time: number) {
   const filter = status && statusFilters[status]
   const index = user !== undefined && (!status || status === 'idle') ? 'threads_user' : filter?.index
   const where = [
-    'place < :below',
+    // A thread with a negative place is invisible.
+    'place > 0 AND place < :below',
     ...(user === undefined ? [] : ['user = :user']),
     ...(agent === undefined ? [] : ['agent = :agent']),
     ...(filter ? [filter.where] : []),

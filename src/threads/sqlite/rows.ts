@@ -101,16 +101,21 @@ function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
   }
 }
 
-/** Rows that follow each other, of which the first reaches beyond a number. A gap is damage: nobody is ever given a log with one. */
-export function entriesOf(rows: readonly EntryRow[], after: number, origin: Origin): PackedEntry[] {
+/**
+ * Rows that follow each other, of which the first reaches beyond a number; each is parsed when it is asked for. A gap is damage: no
+ * reader ever gets a log with one.
+ */
+export function* entriesOf(rows: Iterable<EntryRow>, after: number, origin: Origin): Generator<PackedEntry> {
   let next = after + 1
-  return rows.map((row, index) => {
+  let isFirst = true
+  for (const row of rows) {
     const entry = entryOf(row, origin)
     const first = firstOf(entry)
-    if (index === 0 ? first > next : first !== next) throw gap(next, origin)
+    if (isFirst ? first > next : first !== next) throw gap(next, origin)
+    isFirst = false
     next = entry.seq + 1
-    return entry
-  })
+    yield entry
+  }
 }
 
 export function gap(seq: number, { op, path, threadId }: Origin): MillraceError {

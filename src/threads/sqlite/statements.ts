@@ -88,7 +88,7 @@ export function prepareStatements(database: DatabaseSync) {
     compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
     /** From the entry on that the last time ended with: what follows may be joined to it. */
     packable: sql(`
-      SELECT seq, first, at, version, event, cuts, sum FROM entries
+      SELECT seq, first, at, version, iif(octet_length(event) > ?, NULL, event) AS event, cuts, sum FROM entries
       WHERE thread = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`),
     packInto: sql(`
       UPDATE entries SET first = ?, version = ${PROTOCOL_VERSION}, event = ?, cuts = ?, sum = ?

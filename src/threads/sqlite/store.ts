@@ -24,7 +24,7 @@ import { commits } from './commits.ts'
 import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
 import { listing } from './list.ts'
-import type { EntryRow, ThreadRow } from './rows.ts'
+import type { EntryRow, Origin, ThreadRow } from './rows.ts'
 import { entriesOf, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
 import { prepareStatements } from './statements.ts'
 import { strandedFinder } from './stranded.ts'
@@ -116,21 +116,26 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     threadId: string,
     options: { readonly after: number; readonly limit: number; readonly split?: boolean | undefined },
   ): Entry[] {
-    const { after, limit } = options
-    const rows: (EntryRow & { head: number })[] = []
-    let chars = 0
-    for (const found of sql.read.iterate(after, toColumn(threadId), limit)) {
-      const row = found as unknown as (typeof rows)[number]
-      rows.push(row)
-      chars += row.event?.length ?? 0
-      if (chars >= pageChars) break
-    }
-    const [first] = rows
-    if (!first) throw threadNotFound(op, threadId)
     const origin = { op, path, threadId }
-    if (first.seq !== null) return readEntries(entriesOf(rows, after, origin), options)
-    if (first.head > after) throw gap(after + 1, origin)
-    return []
+    return readEntries(entriesOf(rowsAfter(options, origin), options.after, origin), options)
+  }
+
+  /** One page of a log. */
+  function* rowsAfter({ after, limit }: { after: number; limit: number }, origin: Origin) {
+    let isThere = false
+    let chars = 0
+    for (const found of sql.read.iterate(after, toColumn(origin.threadId), limit)) {
+      const row = found as unknown as EntryRow & { seq: number | null; head: number }
+      isThere = true
+      if (row.seq === null) {
+        if (row.head > after) throw gap(after + 1, origin)
+        return
+      }
+      yield row as EntryRow
+      chars += row.event.length
+      if (chars >= pageChars) return
+    }
+    if (!isThere) throw threadNotFound(origin.op, origin.threadId)
   }
 
   return {
