@@ -11,6 +11,10 @@ export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadS
       own.add(thread.id)
       return store.create(thread, options)
     },
+    fork(threadId, at, thread, quotas) {
+      own.add(thread.id)
+      return store.fork(threadId, at, thread, quotas)
+    },
     signal(threadId, ...rest) {
       own.add(threadId)
       return store.signal(threadId, ...rest)

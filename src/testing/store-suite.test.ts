@@ -31,6 +31,15 @@ describe('the SQLite store', () => {
 const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = {
   'makes a thread twice': (store) => ({ create: (thread) => store.create(thread).then(() => true) }),
   'forgets what a thread began with': (store) => ({ create: (thread) => store.create(thread) }),
+  'forks the whole thread': (store) => ({
+    fork: async (id, _, ...rest) => store.fork(id, (await store.get(id))?.head ?? 0, ...rest),
+  }),
+  'lets a run go on in its fork': (store) => ({
+    async fork(id, at, thread) {
+      const entries = (await store.read(id, { after: 0, limit: 1e6, split: true })).slice(0, at)
+      return store.create(thread, { entries })
+    },
+  }),
   'deletes what is not there': (store) => ({ delete: (id) => store.delete(id).then(() => true) }),
   'lists the oldest first': (store) => ({
     list: async (options) => {

@@ -2,6 +2,7 @@ import type { OptionTable } from '../protocol/index.ts'
 import { aFunction, yesOrNo } from '../protocol/index.ts'
 import { checkKitOptions } from './kit-options.ts'
 import { compactionCases } from './store-suite/compaction.ts'
+import { forkCases } from './store-suite/forks.ts'
 import { leaseCases } from './store-suite/leases.ts'
 import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
@@ -39,6 +40,7 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
   const { open, severalHandles = true } = options
   const cases: Cases = {
     ...threadCases,
+    ...forkCases,
     ...titleCases,
     ...listCases,
     ...searchCases,

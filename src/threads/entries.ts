@@ -43,6 +43,12 @@ export function cutEntry(entry: PackedEntry, after: number): Entry {
   return after + 1 === seq ? { seq, at, event: rest } : { seq, from: after + 1, at, event: rest }
 }
 
+/** What an entry holds of the numbers after `after`, up to `upTo`, packed as before. */
+export function entriesBetween(entry: PackedEntry, after: number, upTo: number): PackedEntry[] {
+  if (firstOf(entry) > after && entry.seq <= upTo) return [entry]
+  return packEntries(splitEntry(entry).filter(({ seq }) => seq > after && seq <= upTo))
+}
+
 /** The entries that were joined into this one, as they were. */
 export function splitEntry(entry: PackedEntry): Entry[] {
   const first = firstOf(entry)

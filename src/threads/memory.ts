@@ -1,10 +1,11 @@
 import type { Entry, OptionTable, ThreadEvent, ThreadInfo } from '../protocol/index.ts'
 import { aFunction, checkOptions } from '../protocol/index.ts'
+import { addToCopy, emptyCopy, endOfCopy } from './copied-log.ts'
 import type { PackedEntry } from './entries.ts'
-import { logProblem, packEntries, readEntries } from './entries.ts'
+import { entriesBetween, firstOf, logProblem, packEntries, readEntries } from './entries.ts'
 import { searchText, searchWords } from './search.ts'
-import type { CallerUsage, Lease, ThreadStore } from './store.ts'
-import { badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
+import type { CallerUsage, Lease, NewThread, Quotas, ThreadStore } from './store.ts'
+import { badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
 import { titleOf } from './title.ts'
 import {
   byteLength,
@@ -196,53 +197,77 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return { ...info, ...(title !== undefined && { title }), updatedAt, head, status }
   }
 
+  /** False if there is one of that id. */
+  function make(
+    op: string,
+    thread: NewThread,
+    entries: readonly PackedEntry[],
+    quotas: Quotas | undefined,
+  ): boolean {
+    const { id, agent, user, caller = user, metadata, forkedFrom } = thread
+    if (threads.has(id)) return false
+    const createdAt = now()
+    if (caller !== undefined && quotas)
+      checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time: createdAt })
+    const last = entries.at(-1)
+    const kept: Kept = {
+      info: {
+        id,
+        agent,
+        ...(user !== undefined && { user }),
+        ...(metadata && { metadata }),
+        ...(forkedFrom && { forkedFrom }),
+        createdAt,
+      },
+      metadataChars: metadata ? JSON.stringify(metadata).length : 0,
+      title: undefined,
+      text: searchText({ id, agent, metadata }),
+      entries: entries.map(withBytes),
+      updatedAt: last?.at ?? createdAt,
+      head: last?.seq ?? 0,
+      place: ++places,
+      resting: 'idle',
+      due: last && createdAt,
+      owner: undefined,
+      epoch: 0,
+      leaseMs: 0,
+      losses: 0,
+      caller: caller === undefined ? undefined : callerNamed(caller),
+      bytes: 0,
+      queued: 0,
+      keys: new Map(),
+    }
+    kept.caller?.threads.add(kept)
+    const bytes = bytesOfThread(metadata) + sumOf(kept.entries, (entry) => entry.bytes)
+    count(kept, { bytes, waiting: waitingIn(entries) })
+    name(kept, entries)
+    threads.set(id, kept)
+    order.add(kept)
+    watching.tell([id])
+    return true
+  }
+
   return {
     create: (thread, { entries = [], quotas } = {}) =>
       answer('store.create', () => {
-        const op = 'store.create'
-        const { id, agent, user, caller = user, metadata, forkedFrom } = thread
         const problem = logProblem(entries)
-        if (problem) throw badLog(op, problem)
-        if (threads.has(id)) return false
-        const createdAt = now()
-        if (caller !== undefined && quotas)
-          checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time: createdAt })
-        const last = entries.at(-1)
-        const kept: Kept = {
-          info: {
-            id,
-            agent,
-            ...(user !== undefined && { user }),
-            ...(metadata && { metadata }),
-            ...(forkedFrom && { forkedFrom }),
-            createdAt,
-          },
-          metadataChars: metadata ? JSON.stringify(metadata).length : 0,
-          title: undefined,
-          text: searchText({ id, agent, metadata }),
-          entries: entries.map(withBytes),
-          updatedAt: last?.at ?? createdAt,
-          head: last?.seq ?? 0,
-          place: ++places,
-          resting: 'idle',
-          due: last && createdAt,
-          owner: undefined,
-          epoch: 0,
-          leaseMs: 0,
-          losses: 0,
-          caller: caller === undefined ? undefined : callerNamed(caller),
-          bytes: 0,
-          queued: 0,
-          keys: new Map(),
-        }
-        kept.caller?.threads.add(kept)
-        const bytes = bytesOfThread(metadata) + sumOf(kept.entries, (entry) => entry.bytes)
-        count(kept, { bytes, waiting: waitingIn(entries) })
-        name(kept, entries)
-        threads.set(id, kept)
-        order.add(kept)
-        watching.tell([id])
-        return true
+        if (problem) throw badLog('store.create', problem)
+        return make('store.create', thread, entries, quotas)
+      }),
+
+    fork: (threadId, at, thread, quotas) =>
+      answer('store.fork', () => {
+        const op = 'store.fork'
+        const { entries, head } = find(op, threadId)
+        if (at > head) throw badFork(op, threadId, { at, head })
+        const end = indexAfter(entries, at)
+        const copied: PackedEntry[] = entries.slice(0, end)
+        const cut = entries[end]
+        if (cut && firstOf(cut) <= at) copied.push(...entriesBetween(cut, 0, at))
+        let log = emptyCopy
+        for (const { event } of copied) log = addToCopy(log, event)
+        if (log.isRunning) copied.push(endOfCopy(at + 1, copied.at(-1)?.at ?? 0))
+        return make(op, thread, copied, quotas)
       }),
 
     get: (threadId) =>

@@ -301,16 +301,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         ...(metadata && { metadata }),
         forkedFrom: { id, seq: atSeq },
       }
-      const entries: Entry[] = []
-      const state = await fold(atSeq, (entry) => entries.push(entry))
-      // What is under way there goes on there, not here. Together with the rest: nobody may take it up before.
-      if (state.run && state.run.outcome === undefined)
-        entries.push({
-          seq: atSeq + 1,
-          at: entries.at(-1)?.at ?? 0,
-          event: { type: 'stop', reason: 'the thread was forked here' },
-        })
-      if (!(await store.create(forked, { entries }))) throw taken(forked.id, op)
+      if (!(await store.fork(id, atSeq, forked))) throw taken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread

@@ -18,6 +18,15 @@ export function badLog(op: string, problem: string): MillraceError {
   })
 }
 
+export function badFork(
+  op: string,
+  threadId: string,
+  { at, head }: { readonly at: number; readonly head: number },
+): MillraceError {
+  const message = `the thread '${threadId}' cannot be forked at ${at}: its last number is ${head}`
+  return new MillraceError({ op, code: 'invalid_input', message })
+}
+
 function badCursor(op: string, cursor: string): MillraceError {
   return new MillraceError({
     op,

@@ -83,6 +83,12 @@ export interface ThreadStore {
    * leave something to do. Of the quotas `storedBytes` and `bytesPerMinute` are checked.
    */
   create(thread: NewThread, options?: CreateOptions): Promise<boolean>
+  /**
+   * Makes a thread whose log is that of another up to a number, with a `stop` behind it if a run was under way there. It takes as
+   * long as the log is long, lets other work go on meanwhile, and the thread is there only when it is complete. False if there is
+   * one of that id. Of the quotas `storedBytes` and `bytesPerMinute` are checked.
+   */
+  fork(threadId: string, at: number, thread: NewThread, quotas?: Quotas): Promise<boolean>
   /** Its `title` is kept with it, as `titleOf` makes it of its entries, however they came: by `create`, `signal` or `append`. */
   get(threadId: string): Promise<StoredThread | undefined>
   /**
@@ -90,7 +96,7 @@ export interface ThreadStore {
    * that changes under it may be missing, as between two pages.
    */
   list(options: ListOptions): Promise<ThreadPage>
-  /** With its log. Whoever owned it is fenced. False if there was none. */
+  /** With its log, whose room is given back soon after. Its owner is fenced. False if there is none. */
   delete(threadId: string): Promise<boolean>
 
   /**

@@ -74,12 +74,13 @@ const lease = fc.nat(3)
 /** Everything that may come up; each step takes of it what it needs. */
 const step = fc.record({
   what: fc.constantFrom(
-    ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'compact', 'delete'] as const),
+    ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'compact', 'delete', 'fork'] as const),
     // What changes much comes more often.
     ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
     ...(['get', 'read', 'stranded', 'list', 'list', 'usage'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
+  other: fc.constantFrom('t', 'u', 'v', 'w'),
   agent,
   user: fc.option(user, { nil: undefined }),
   caller: fc.option(user, { nil: undefined }),
@@ -161,6 +162,8 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
       return store.compact(id, number)
     case 'delete':
       return store.delete(id)
+    case 'fork':
+      return store.fork(id, number, { id: step.other, agent, ...(caller && { caller }) }, quotas)
     case 'get':
       return store.get(id)
     case 'read':

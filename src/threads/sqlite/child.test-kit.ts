@@ -66,6 +66,13 @@ const scenarios: Record<string, () => Promise<void>> = {
     await store.close()
   },
 
+  /** Deletes a thread, and has time to remove its rows. */
+  async delete() {
+    const store = sqliteStore(path)
+    say({ deleted: await store.delete(args[0] ?? '') })
+    await new Promise((resolve) => setTimeout(resolve, 600_000))
+  },
+
   /** Has begun to write, and never ends. */
   async hold() {
     const database = new DatabaseSync(path)

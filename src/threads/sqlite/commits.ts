@@ -152,6 +152,11 @@ export function commits(
   }
 }
 
+/** Between two slices of long work: other processes have the file for as long as the slice took. */
+export async function restSince(since: number): Promise<void> {
+  await delay(performance.now() - since)
+}
+
 /** Which file a path leads to; undefined if to none. */
 function identityOf(path: string): string | undefined {
   try {

@@ -20,10 +20,43 @@ export function prepareStatements(database: DatabaseSync) {
         (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch, title, caller, bytes, queued)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     getThread: sql('SELECT * FROM threads WHERE id = ?'),
-    deleteThread: sql('DELETE FROM threads WHERE n = ?'),
-    deleteEntries: sql('DELETE FROM entries WHERE thread = ?'),
-    deleteSignals: sql('DELETE FROM signals WHERE thread = ?'),
+    /** The id is one that no thread can have: text that begins like this is kept as JSON. The epoch fences the owner. */
+    hideThread: sql(`
+      UPDATE threads SET id = '"deleted:' || n, place = -n, due = NULL, owner = NULL, epoch = epoch + 1,
+        caller = NULL, bytes = 0, queued = 0
+      WHERE n = ?`),
+    findHidden: sql(`
+      SELECT n, caller, bytes, queued FROM threads INDEXED BY threads_place
+      WHERE place < 0 AND (id LIKE '"deleted:%' OR abs(:now - updated_at) > :abandonedMs) LIMIT 1`),
+    entrySizes: sql(`
+      SELECT seq, octet_length(event) + ifnull(octet_length(cuts), 0) AS size FROM entries
+      WHERE thread = ? ORDER BY seq LIMIT ?`),
+    deleteEntries: sql('DELETE FROM entries WHERE thread = ? AND seq <= ?'),
+    deleteSignals: sql(`
+      DELETE FROM signals WHERE thread = :n AND key <= (
+        SELECT max(key) FROM (SELECT key FROM signals WHERE thread = :n ORDER BY key LIMIT :most))`),
+    deleteSnapshots: sql(`
+      DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE thread = ? LIMIT 4)`),
     deleteSearch: sql('DELETE FROM searches WHERE thread = ?'),
+    deleteThread: sql('DELETE FROM threads WHERE n = ?'),
+
+    nextThread: sql('SELECT ifnull(max(n), 0) + 1 AS n FROM threads'),
+    rowsToCopy: sql(`
+      SELECT seq, first, at, octet_length(event) + ifnull(octet_length(cuts), 0) AS size,
+        iif(instr(event, '"input"') + instr(event, '"run-') + instr(event, '"round-start"') > 0, event, NULL) AS event
+      FROM entries WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?`),
+    copyRows: sql(`
+      INSERT INTO entries (thread, seq, first, at, version, event, cuts, sum)
+      SELECT :n, seq, first, at, version, event, cuts, sum FROM entries
+      WHERE thread = :source AND seq BETWEEN :from AND :to`),
+    getEntry: sql(
+      'SELECT seq, first, at, version, event, cuts, sum FROM entries WHERE thread = ? AND seq = ?',
+    ),
+    growCopy: sql('UPDATE threads SET updated_at = ?, bytes = bytes + ? WHERE n = ?'),
+    showCopy: sql(`
+      UPDATE threads SET id = ?, place = ?, head = ?, updated_at = ?, due = ?, title = ?, bytes = bytes + ?, queued = ?,
+        compacted = min(?, (SELECT compacted FROM threads WHERE n = ?))
+      WHERE n = ?`),
     setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
     setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
 

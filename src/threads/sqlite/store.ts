@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import type { Entry } from '../../protocol/index.ts'
 import { logProblem, readEntries } from '../entries.ts'
 import { searchText } from '../search.ts'
-import type { Lease, ThreadStore } from '../store.ts'
-import { badLog, threadNotFound } from '../store-errors.ts'
+import type { Lease, NewThread, Quotas, ThreadStore } from '../store.ts'
+import { badFork, badLog, threadNotFound } from '../store-errors.ts'
 import { titleOf } from '../title.ts'
 import {
   byteLength,
@@ -20,14 +20,18 @@ import {
 import { watchers } from '../watchers.ts'
 import { callerRows } from './callers.ts'
 import { changes } from './changes.ts'
-import { commits } from './commits.ts'
+import { commits, restSince } from './commits.ts'
 import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
+import type { Copy, Fork } from './fork.ts'
+import { beginCopy, copySlice, lastOfCopy, removed } from './fork.ts'
 import { listing } from './list.ts'
 import type { EntryRow, Origin, ThreadRow } from './rows.ts'
 import { entriesOf, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
 import { prepareStatements } from './statements.ts'
 import { strandedFinder } from './stranded.ts'
+import type { Sweeper } from './sweep.ts'
+import { sweeper } from './sweep.ts'
 
 export interface DatabaseStoreOptions {
   readonly path: string
@@ -41,6 +45,21 @@ interface HeadRow {
   readonly head: number
   readonly untitled: 0 | 1
   readonly caller: number | null
+}
+
+type HiddenRow = Parameters<Sweeper['hide']>[0]
+
+interface NewRow {
+  readonly id: string
+  readonly place: number
+  readonly time: number
+  readonly bytes: number
+  readonly quotas?: Quotas
+  readonly title?: string | undefined
+  readonly queued?: number
+  readonly updatedAt?: number
+  readonly head?: number
+  readonly due?: number
 }
 
 /** A page ends after so much text, however few entries that is: a reader that is stuck holds one. */
@@ -57,7 +76,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const findStranded = strandedFinder(sql)
   const watching = watchers()
   const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
+  const sweep = sweeper({ statements: sql, callers, read, write, now })
   let closing: Promise<void> | undefined
+  sweep.open()
 
   function threadRow(threadId: string) {
     return sql.getThread.get(toColumn(threadId)) as unknown as
@@ -77,6 +98,90 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
   function leaseColumns({ threadId, epoch, owner }: Lease) {
     return [toColumn(threadId), epoch, toColumn(owner)] as const
+  }
+
+  /** Counts it for its caller, if that has room. */
+  function addThread(
+    op: string,
+    thread: NewThread,
+    row: NewRow,
+  ): { readonly n: number; readonly caller: number | null } {
+    const { agent, user, caller: name = user, metadata, forkedFrom } = thread
+    const { time, quotas, bytes, queued = 0 } = row
+    if (name !== undefined && quotas)
+      checkQuotas(callers.usageByName(name, time), quotas, ['storedBytes', 'bytesPerMinute'], { op, time })
+    const caller = name === undefined ? null : callers.numberOf(name, time)
+    const { lastInsertRowid } = sql.addThread.run(
+      row.id,
+      toColumn(agent),
+      optional(user),
+      metadata ? JSON.stringify(metadata) : null,
+      optional(forkedFrom?.id),
+      forkedFrom?.seq ?? null,
+      time,
+      row.updatedAt ?? time,
+      row.head ?? 0,
+      row.place,
+      row.due ?? null,
+      Math.floor(Math.random() * 2 ** 40),
+      optional(row.title),
+      caller,
+      bytes,
+      queued,
+    )
+    callers.count(caller, { bytes, waiting: queued }, time)
+    return { n: Number(lastInsertRowid), caller }
+  }
+
+  function startFork({ thread, at, quotas, origin }: Fork): Copy | undefined {
+    const { op, threadId } = origin
+    const source = headOf(op, threadId)
+    if (at > source.head) throw badFork(op, threadId, { at, head: source.head })
+    if (sql.headOf.get(toColumn(thread.id))) return undefined
+    const id = `"fork:${crypto.randomUUID()}`
+    const { n } = sql.nextThread.get() as { n: number }
+    const row = { id, place: -n, time: now(), bytes: bytesOfThread(thread.metadata) }
+    return beginCopy({
+      ...addThread(op, thread, { ...row, ...(quotas && { quotas }) }),
+      id,
+      source: source.n,
+    })
+  }
+
+  /** False if there is a thread of its id by now. */
+  function endFork({ thread, origin }: Fork, copy: Copy): boolean {
+    const { n, source, caller, copied, log } = copy
+    if (sql.headOf.get(toColumn(thread.id))) {
+      hideCopy(copy)
+      return false
+    }
+    if (!sql.headOf.get(copy.id)) throw removed(origin.op)
+    const time = now()
+    const { end, head, queued } = lastOfCopy(copy)
+    const bytes = end ? addEntry(n, end) : 0
+    sql.showCopy.run(
+      toColumn(thread.id),
+      nextPlace(),
+      head,
+      head > 0 ? copy.lastAt : time,
+      head > 0 ? time : null,
+      optional(log.title),
+      bytes,
+      queued,
+      copied,
+      source,
+      n,
+    )
+    sql.setSearch.run(n, searchText({ ...thread, title: log.title }))
+    callers.count(caller, { bytes, waiting: queued }, time)
+    others.wrote()
+    return true
+  }
+
+  /** Unless another process took it for abandoned. */
+  function hideCopy({ id }: Copy): void {
+    const row = sql.getThread.get(id) as unknown as HiddenRow | undefined
+    if (row) sweep.hide(row)
   }
 
   /** Gives the length of its text. */
@@ -141,49 +246,56 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   return {
     async create(thread, { entries = [], quotas } = {}) {
       const op = 'store.create'
-      const { id, agent, user, caller = user, metadata, forkedFrom } = thread
+      const { id, agent, metadata } = thread
       const problem = logProblem(entries)
       if (problem) throw badLog(op, problem)
       const rows = entries.map(packedColumns)
       const bytes = rows.reduce((sum, row) => sum + row.bytes, bytesOfThread(metadata))
       const made = await write(op, () => {
         if (sql.headOf.get(toColumn(id))) return false
-        const at = now()
-        if (caller !== undefined && quotas)
-          checkQuotas(callers.usageByName(caller, at), quotas, ['storedBytes', 'bytesPerMinute'], {
-            op,
-            time: at,
-          })
+        const time = now()
         const last = entries.at(-1)
         const title = titleOf(entries)
-        const queued = waitingIn(entries)
-        const callerRow = caller === undefined ? null : callers.numberOf(caller, at)
-        const { lastInsertRowid } = sql.addThread.run(
-          toColumn(id),
-          toColumn(agent),
-          optional(user),
-          metadata ? JSON.stringify(metadata) : null,
-          optional(forkedFrom?.id),
-          forkedFrom?.seq ?? null,
-          at,
-          last?.at ?? at,
-          last?.seq ?? 0,
-          nextPlace(),
-          last ? at : null,
-          Math.floor(Math.random() * 2 ** 40),
-          optional(title),
-          callerRow,
+        const row = addThread(op, thread, {
+          ...(quotas && { quotas }),
+          id: toColumn(id),
+          place: nextPlace(),
+          time,
           bytes,
-          queued,
-        )
-        sql.setSearch.run(lastInsertRowid, searchText({ id, agent, title, metadata }))
-        for (const { columns } of rows) sql.addPacked.run(lastInsertRowid, ...columns)
-        callers.count(callerRow, { bytes, waiting: queued }, at)
+          title,
+          queued: waitingIn(entries),
+          ...(last && { updatedAt: last.at, head: last.seq, due: time }),
+        })
+        sql.setSearch.run(row.n, searchText({ id, agent, title, metadata }))
+        for (const { columns } of rows) sql.addPacked.run(row.n, ...columns)
         others.wrote()
         return true
       })
       if (made) watching.tell([id])
       return made
+    },
+
+    async fork(threadId, at, thread, quotas) {
+      const op = 'store.fork'
+      const fork: Fork = { thread, at, quotas, origin: { op, path, threadId } }
+      let copy = await write(op, () => startFork(fork))
+      if (!copy) return false
+      try {
+        while (copy.copied < at) {
+          const since = performance.now()
+          const before: Copy = copy
+          copy = await write(op, () => copySlice({ statements: sql, callers, time: now() }, fork, before))
+          await restSince(since)
+        }
+        const made = await write(op, () => endFork(fork, copy as Copy))
+        if (made) watching.tell([thread.id])
+        else sweep.start()
+        return made
+      } catch (error) {
+        await write(op, () => hideCopy(copy as Copy)).catch(() => {})
+        sweep.start()
+        throw error
+      }
     },
 
     get: (threadId) =>
@@ -200,14 +312,13 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         if (!row) return false
         // First: its own place must not be given out again.
         leaveNotice(threadId)
-        callers.count(row.caller, { bytes: -row.bytes, waiting: -row.queued }, now())
-        sql.deleteEntries.run(row.n)
-        sql.deleteSignals.run(row.n)
-        sql.deleteSearch.run(row.n)
-        sql.deleteThread.run(row.n)
+        sweep.hide(row)
         return true
       })
-      if (existed) watching.tell([threadId])
+      if (existed) {
+        watching.tell([threadId])
+        sweep.start()
+      }
       return existed
     },
 
@@ -320,9 +431,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     async compact(threadId, upTo) {
       const op = 'store.compact'
       const origin = { op, path, threadId }
-      let more = true
-      while (more)
-        more = await write(op, () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin))
+      const slice = () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin)
+      for (let since = performance.now(); await write(op, slice); since = performance.now())
+        await restSince(since)
     },
 
     watch(listener) {
@@ -343,6 +454,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
   async function closeAll() {
     others.stop()
+    sweep.close()
     watching.clear()
     await close()
     try {
