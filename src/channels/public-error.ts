@@ -5,6 +5,8 @@ import { isMillraceError } from '../protocol/index.ts'
 export interface PublicError {
   readonly code: ErrorCode
   readonly message: string
+  /** How long to wait before the same is tried again. */
+  readonly retryAfterMs?: number
   /** Stands in what the server's own `onError` is told, too. */
   readonly id?: string
 }
@@ -22,7 +24,10 @@ const tellable: ReadonlySet<ErrorCode> = new Set([
 /** What to tell a client. Whatever is not about the client itself goes to `report`, under an id that the client is given. */
 export function publicError(thrown: unknown, report: (thrown: unknown, id: string) => void): PublicError {
   const error = isMillraceError(thrown) ? (thrown as MillraceError) : undefined
-  if (error && tellable.has(error.code)) return { code: error.code, message: error.message }
+  if (error && tellable.has(error.code)) {
+    const { code, message, retryAfterMs } = error
+    return { code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
   const id = crypto.randomUUID()
   report(thrown, id)
   if (error?.code === 'store_error')

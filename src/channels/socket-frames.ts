@@ -24,6 +24,8 @@ export type ReplyFrame =
       readonly id?: string | number
       readonly code: ErrorCode | 'internal'
       readonly message: string
+      /** How long to wait before the same is tried again. */
+      readonly retryAfterMs?: number
       /** Under which the owner of the server was told more. */
       readonly errorId?: string
     }

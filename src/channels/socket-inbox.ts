@@ -14,8 +14,8 @@ export interface InboxOptions {
 
 /** What a client says. */
 export interface Inbox {
-  /** Whether one more frame may come. Those of a microphone are counted by themselves: telephones send fifty a second. */
-  count(isAudio?: boolean): boolean
+  /** Counts a frame. Those of a microphone are counted by themselves: telephones send fifty a second. */
+  count(isAudio: boolean): void
   take(text: string): void
   close(): void
 }
@@ -47,20 +47,23 @@ export function socketInbox({ framesPerSecond, obey, refuse, onFlood }: InboxOpt
     }
   }
 
+  function flood() {
+    close()
+    onFlood()
+  }
+
   function close() {
     isClosed = true
     waiting.length = 0
   }
 
   return {
-    count(isAudio = false) {
-      if (isClosed) return false
-      if ((isAudio ? hearing : allowance).take() === 0 && waiting.length < mostWaiting) return true
-      close()
-      onFlood()
-      return false
+    count(isAudio) {
+      if (!isClosed && (isAudio ? hearing : allowance).take() > 0) flood()
     },
     take(text) {
+      if (isClosed) return
+      if (waiting.length >= mostWaiting) return flood()
       waiting.push(text)
       void work()
     },

@@ -54,7 +54,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** A real server that answers with a feed. */
-async function answering(feed: EventFeed, onWrite = () => {}): Promise<number> {
+async function answering(feed: EventFeed, onWrite = () => {}, onClose = () => {}): Promise<number> {
   const server = createServer((request, response) => {
     const write = response.write.bind(response)
     response.write = (chunk: unknown) => {
@@ -63,6 +63,7 @@ async function answering(feed: EventFeed, onWrite = () => {}): Promise<number> {
     }
     request.on('error', () => {})
     response.on('error', () => {})
+    response.on('close', onClose)
     response.writeHead(200, eventHeaders)
     void writeEvents(response, feed)
   })
@@ -142,4 +143,20 @@ test('one that stays stuck is cut off', async () => {
   socket.on('error', () => {})
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
   await until(() => feed.ended() > 0)
+})
+
+test('one that is not read goes with its feed', async () => {
+  const feed = fed(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024) })
+  const closed = Promise.withResolvers<void>()
+  const socket = connect(await answering(feed, undefined, closed.resolve), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  let before = 0
+  while (feed.taken() === 0 || feed.taken() !== before) {
+    before = feed.taken()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  feed.end()
+  await closed.promise
 })

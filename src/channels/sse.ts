@@ -63,7 +63,7 @@ export async function writeEvents(response: ServerResponse, feed: EventFeed): Pr
       waiting.push(bytes)
       size += bytes.length
       if (size >= enough) flush()
-      if (response.writableNeedDrain && (await roomIn(response, feed.stuckMs)) !== 'room') {
+      if (response.writableNeedDrain && (await roomIn(response, feed.stuckMs, feed.signal)) !== 'room') {
         response.destroy()
         return
       }

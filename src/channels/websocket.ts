@@ -5,6 +5,7 @@ import { approve, send, stop } from './commands.ts'
 import { socketFrame } from './entry-text.ts'
 import { every } from './every.ts'
 import { finalMessages } from './final-message.ts'
+import { frameHeads } from './frame-heads.ts'
 import { atTurnEnd, roomIn } from './outlet.ts'
 import { publicError } from './public-error.ts'
 import type { ClientFrame, ReplyFrame } from './socket-frames.ts'
@@ -32,6 +33,8 @@ export const closeCodes = {
   threadGone: 4404,
 } as const
 
+/** RFC 6455, 11.8. Those up to binary bear data; 0 goes on with the message before. */
+const opcodes = { text: 1, binary: 2, pong: 10 } as const
 /** So long a client has to answer a close before it is cut off. */
 const closeMs = 2000
 /** So many pings may go without an answer. */
@@ -49,6 +52,10 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   let isHeld = false
   let isOver = false
   let missed = 0
+  /** Pongs that answer a ping of ours, and cost nothing. */
+  let owedPongs = 0
+  let isAudio = false
+  let isFlooded = false
   let cancelCut = () => {}
   let speaking: VoiceSession | undefined
 
@@ -213,6 +220,13 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     close(closeCodes.tryAgainLater, 'too slow: come back and resume where you were', patienceMs)
   }
 
+  /** What still comes is dropped unread, so an answer to the close would not be seen. */
+  function closeFlooded() {
+    isFlooded = true
+    close(closeCodes.policy, 'too many frames')
+    socket.end()
+  }
+
   function closeBroken(error: unknown) {
     publicError(error, onError)
     close(closeCodes.internal, 'something went wrong here: come back later')
@@ -227,22 +241,41 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   }
 
   function refuse(thrown: unknown, frame: unknown) {
-    const { code, message, id: errorId } = publicError(thrown, onError)
-    reply({ type: 'error', ...idOf(frame), code, message, ...(errorId !== undefined && { errorId }) })
+    const { id: errorId, ...error } = publicError(thrown, onError)
+    reply({ type: 'error', ...idOf(frame), ...error, ...(errorId !== undefined && { errorId }) })
   }
 
   const inbox = socketInbox({
     framesPerSecond,
     obey,
     refuse,
-    onFlood: () => close(closeCodes.policy, 'too many frames'),
+    onFlood: closeFlooded,
   })
   const endBeats = every(heartbeatMs, () => {
     // One that does not read cannot answer; how long it may do so is another matter.
     if (socket.writableNeedDrain) return
-    if (missed++ >= mostMissed) ws.terminate()
-    else ws.ping()
+    if (missed++ >= mostMissed) return ws.terminate()
+    owedPongs++
+    ws.ping()
   })
+  const countFrames = frameHeads((opcode) => {
+    if (opcode === opcodes.pong && owedPongs > 0) {
+      owedPongs--
+      return true
+    }
+    if (opcode === opcodes.text || opcode === opcodes.binary)
+      isAudio = opcode === opcodes.binary && voice !== undefined
+    inbox.count(isAudio && opcode <= opcodes.binary)
+    return !isFlooded
+  })
+  // Counted before `ws` sees any of it: taking 64 KiB of empty frames apart takes milliseconds.
+  const [read] = socket.listeners('data')
+  const gate = (chunk: Buffer) => {
+    if (!isFlooded) countFrames(chunk)
+    if (!isFlooded) read?.call(socket, chunk)
+  }
+  // `ws` takes its own listener off when the client has closed: found by this, as one of `once` is.
+  if (read) socket.off('data', read as () => void).on('data', Object.assign(gate, { listener: read }))
   const closed = new Promise<void>((resolve) => {
     ws.on('close', () => {
       isOver = true
@@ -253,15 +286,13 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
   })
   ws.on('message', (data, isBinary) => {
     missed = 0
-    if (!inbox.count(isBinary && voice !== undefined)) return
+    if (isOver) return
     if (isBinary) hearAudio(data as Buffer)
     else inbox.take(String(data))
     void holdIfFull()
   })
-  ws.on('ping', () => {
-    // `ws` answers by itself.
-    if (inbox.count()) void holdIfFull()
-  })
+  // `ws` answers by itself.
+  ws.on('ping', () => void holdIfFull())
   ws.on('pong', () => {
     missed = 0
   })

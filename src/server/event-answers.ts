@@ -52,6 +52,7 @@ export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAn
 
       function stream(thread: Thread, { after, isNow, until }: StreamFrom) {
         if (isHead) return new Response(null, { headers: eventHeaders })
+        const release = visitor.hold(thread.id, () => stop.abort())
         const feed = {
           entries: thread.follow({ after, until, signal: stop.signal }),
           signal: stop.signal,
@@ -61,6 +62,7 @@ export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAn
           stuckMs,
           end() {
             free()
+            release()
             stop.abort()
           },
           onError: (error: unknown) => publicError(error, (error, id) => onError(reportOf(error, id))),

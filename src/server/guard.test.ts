@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { socketClient, teller } from '../channels/channels.test-kit.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 
@@ -16,6 +17,15 @@ function statusOf(url: string, headers: Record<string, string>, method = 'GET'):
     request.on('error', reject)
     request.end()
   })
+}
+
+function rawStatus(port: number, headers: string): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write(`GET /healthz HTTP/1.1\r\n${headers}\r\n`)
+  return new Promise((resolve) =>
+    socket.once('data', (data) => resolve(Number(/^HTTP\/1.1 (\d+)/.exec(String(data))?.[1]))),
+  )
 }
 
 describe('the host', () => {
@@ -62,6 +72,20 @@ describe('the host', () => {
     ).toMatchObject({
       status: 403,
     })
+  })
+
+  test.each([
+    ['two of one name', 'Host: localhost\r\nhost: localhost\r\n'],
+    ['a second one', 'Host: localhost\r\nHOST: evil.example\r\n'],
+    ['a second one first', 'host: evil.example\r\nhost: localhost\r\n'],
+    ['a list', 'host: localhost, evil.example\r\n'],
+    ['none', ''],
+  ])('stands in a request once, and not as %s', async (_, hosts) => {
+    const { app } = served()
+    const { port } = await app.listen()
+    const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n'
+    for (const more of ['', upgrade]) expect(await rawStatus(port, hosts + more)).toBe(400)
+    expect(await rawStatus(port, 'host: localhost\r\n')).toBe(200)
   })
 
   test('a path that looks like a host is a path', async () => {

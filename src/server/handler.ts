@@ -6,7 +6,7 @@ import { preflightHeaders } from './guard.ts'
 import { closingDown, errorAnswer, refusal } from './refusal.ts'
 import { readHeaders, readJsonBody, readQuery } from './request-parts.ts'
 import type { Connection, Route } from './route.ts'
-import type { Visitor } from './visitors.ts'
+import type { Identify } from './visitors.ts'
 import { stranger } from './visitors.ts'
 
 /** What the handler needs of a route; the rest is for `openapi.json`. */
@@ -15,18 +15,22 @@ export type Answering = Omit<Route, 'name' | 'summary' | 'answers'>
 export interface HandlerOptions {
   readonly routes: readonly Answering[]
   readonly guard: Guard
-  readonly identify: (request: Request) => Promise<Visitor>
+  readonly identify: Identify
   readonly bodyBytes: number
   /** Whether the server is being closed: nothing is begun any more. */
   readonly isClosing: () => boolean
   readonly onError: (error: MillraceError) => void
 }
 
-/** Answers a request. Never rejects. */
-export type Handler = (request: Request, connection?: Connection) => Promise<Response>
+/** Answers a request, from an address that is known without a connection, perhaps. Never rejects. */
+export type Handler = (
+  request: Request,
+  connection?: Connection | undefined,
+  address?: string | undefined,
+) => Promise<Response>
 
 interface Env {
-  readonly Bindings: { readonly connection?: Connection | undefined }
+  readonly Bindings: { readonly connection: Connection | undefined; readonly address: string | undefined }
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -55,11 +59,11 @@ export function httpHandler(options: HandlerOptions): Handler {
   hono.notFound(() => refuse(refusal(404, 'not_found', 'there is nothing at this address')))
   hono.onError(refuse)
 
-  async function respond(request: Request, connection: Connection | undefined): Promise<Response> {
+  async function respond(request: Request, from: Env['Bindings']): Promise<Response> {
     try {
       if (isClosing()) throw closingDown()
-      guard.check(request, { localAddress: connection?.localAddress, strict: false })
-      return request.method === 'OPTIONS' ? preflight(request) : await hono.fetch(request, { connection })
+      guard.check(request, { localAddress: from.connection?.localAddress, strict: false })
+      return request.method === 'OPTIONS' ? preflight(request) : await hono.fetch(request, from)
     } catch (thrown) {
       return refuse(thrown)
     }
@@ -72,8 +76,8 @@ export function httpHandler(options: HandlerOptions): Handler {
     return new Response(null, { status: 204, headers: preflightHeaders })
   }
 
-  return async (request, connection) => {
-    const response = await respond(request, connection)
+  return async (request, connection, address = connection?.address) => {
+    const response = await respond(request, { connection, address })
     const { headers } = response
     for (const [name, value] of Object.entries(safeHeaders)) if (!headers.has(name)) headers.set(name, value)
     for (const [name, value] of Object.entries(guard.corsHeaders(request))) headers.set(name, value)
@@ -89,8 +93,8 @@ async function answer(
   { identify, bodyBytes }: HandlerOptions,
 ): Promise<Response> {
   const request = context.req.raw
-  const { connection } = context.env
-  const visitor = route.isPublic ? stranger : await identify(request)
+  const { connection, address } = context.env
+  const visitor = route.isPublic ? stranger : await identify(request, address)
   visitor.pay()
   const query = readQuery(new URL(request.url), route.query)
   const headers = readHeaders(request.headers, route.headers)

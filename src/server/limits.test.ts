@@ -1,6 +1,9 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { socketClient, teller, until } from '../channels/channels.test-kit.ts'
+import { clientFrame, rawSocket } from '../channels/raw-frames.test-kit.ts'
+import { MillraceError } from '../protocol/index.ts'
+import { memoryStore } from '../threads/index.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 
 describe('what one user may ask for', () => {
@@ -59,6 +62,37 @@ describe('what one user may ask for', () => {
       return four.status === 200
     })
     await three.body?.cancel()
+  })
+})
+
+describe('what the store refuses for now', () => {
+  test.each([
+    ['rate_limit', 429],
+    ['overloaded', 503],
+  ] as const)('with %s is said with when to come back, over HTTP and over a socket', async (code, status) => {
+    const signal = async () => {
+      const message = 'too much is stored for this caller'
+      throw new MillraceError({ op: 'thread.send', code, message, retryAfterMs: 2500, status: 418 })
+    }
+    const { app, ask } = served(teller(), {}, { store: { ...memoryStore(), signal } })
+    await app.thread('one').create()
+    const error = { code, message: 'too much is stored for this caller', retryAfterMs: 2500 }
+    const refused = await ask('POST', '/threads/one/messages', { body: { message: 'Hi' } })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, '3'])
+    expect(await refused.json()).toEqual({ error })
+    const { url } = await app.listen()
+    const client = await socketClient(`${url}/threads/one/socket`)
+    client.send({ type: 'send', id: 7, message: 'Hi' })
+    expect(await client.frame('error')).toEqual({ type: 'error', id: 7, ...error })
+  })
+
+  test('without a word on when is tried again after a second', async () => {
+    const get = async () => {
+      throw new MillraceError({ op: 'thread.info', code: 'store_error', message: '/var/lib/secret.db' })
+    }
+    const { ask } = served(teller(), { onError: () => {} }, { store: { ...memoryStore(), get } })
+    const refused = await ask('GET', '/threads/one')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
   })
 })
 
@@ -146,6 +180,40 @@ describe('what the server takes', () => {
       for (let frame = 0; frame < 40; frame++) flood(client)
       expect(await client.closed).toMatchObject({ code: 1008, reason: 'too many frames' })
     }
+  })
+
+  const ping = Buffer.from('{"type":"ping"}')
+  const fragment = clientFrame(0, undefined, { fin: false })
+  const beginning = clientFrame(1, undefined, { fin: false })
+  const inFragments = Buffer.concat([
+    beginning,
+    ...Array.from({ length: 9 }, () => fragment),
+    clientFrame(0, ping),
+  ])
+  test.each<[string, Buffer[]]>([
+    ['pings', Array.from({ length: 60 }, () => clientFrame(9))],
+    ['pongs that answer nothing', Array.from({ length: 60 }, () => clientFrame(10))],
+    ['empty fragments of one message', [beginning, ...Array.from({ length: 60 }, () => fragment)]],
+    ['fragments of a few messages', Array.from({ length: 4 }, () => inFragments)],
+  ])('a flood of %s is counted on the wire', async (_, frames) => {
+    const { app } = served(teller(), { limits: { framesPerSecond: 5 } })
+    await app.thread('one').create()
+    const { url } = await app.listen()
+    const client = await rawSocket(`${url}/threads/one/socket`)
+    client.socket.write(Buffer.concat(frames))
+    expect(await client.closed).toBe(1008)
+  })
+
+  test('a pong that answers a ping costs nothing', async () => {
+    const { app } = served(teller(), { heartbeatMs: 5, limits: { framesPerSecond: 1 } })
+    await app.thread('one').create()
+    const { url } = await app.listen()
+    const client = await socketClient(`${url}/threads/one/socket`)
+    let pings = 0
+    client.ws.on('ping', () => pings++)
+    await until(() => pings >= 12)
+    client.send({ type: 'ping' })
+    await client.frame('pong')
   })
 
   test('what cannot be limited so is said when it is set', () => {

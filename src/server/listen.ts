@@ -4,6 +4,7 @@ import { closeCodes } from '../channels/index.ts'
 import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
 import type { Handler } from './handler.ts'
 import { serveRequest } from './node-connection.ts'
+import type { ClientAddress } from './proxy.ts'
 import type { Upgrade } from './upgrade.ts'
 
 export interface Listener {
@@ -24,6 +25,7 @@ export interface NodeListenerOptions {
   readonly connections: number
   readonly stuckMs: number
   readonly handle: Handler
+  readonly clientAddress: ClientAddress
   readonly upgrade: Upgrade
   /** Told when a connection could not be taken, for want of files perhaps. */
   readonly onError: (error: MillraceError) => void
@@ -37,7 +39,7 @@ const endMs = 3000
 
 /** Serves over HTTP/1.1. Rejects if it cannot have the port. */
 export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
-  const { host, headerBytes, connections, stuckMs, handle, upgrade, onError } = options
+  const { host, headerBytes, connections, stuckMs, handle, clientAddress, upgrade, onError } = options
   /** Each with the number of requests that are under way over it. */
   const sockets = new Map<Socket, number>()
   const streams = new Set<() => void>()
@@ -59,7 +61,8 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
   server.on('request', async (incoming, response) => {
     count(incoming.socket, 1)
     response.once('close', () => count(incoming.socket, -1))
-    await serveRequest(incoming, response, { handle, isClosing: () => closing !== undefined, stuckMs, track })
+    const isClosing = () => closing !== undefined
+    await serveRequest(incoming, response, { handle, clientAddress, isClosing, stuckMs, track })
   })
   server.on('upgrade', async (incoming, socket, head) => {
     count(socket as Socket, 1)

@@ -61,7 +61,7 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOf
   const handle = httpHandler({
     routes: mcpRoutes(endpoint, '*'),
     guard: guard(settings),
-    identify: visitors({ app, auth: settings.auth, requestsPerSecond: limits.requestsPerSecond }),
+    identify: visitors({ ...settings, ...limits, app }).identify,
     bodyBytes: limits.bodyBytes,
     isClosing: () => closing !== undefined,
     onError: settings.onError,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventFeed } from '../channels/index.ts'
 import { writeEvents, writeStream } from '../channels/index.ts'
 import type { Handler } from './handler.ts'
+import type { ClientAddress } from './proxy.ts'
 import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
 
@@ -10,6 +11,7 @@ const leftoverMs = 500
 
 export interface ServeOptions {
   readonly handle: Handler
+  readonly clientAddress: ClientAddress
   /** No further request is wanted over this connection. */
   readonly isClosing: () => boolean
   /** So long a client may take nothing of a stream before it is dropped. */
@@ -22,7 +24,7 @@ export interface ServeOptions {
 export async function serveRequest(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { handle, isClosing, stuckMs, track }: ServeOptions,
+  { handle, clientAddress, isClosing, stuckMs, track }: ServeOptions,
 ): Promise<void> {
   // A client that goes is an `error` of these two; `close` tells the same, to those who care.
   incoming.on('error', () => {})
@@ -34,6 +36,7 @@ export async function serveRequest(
   const answer = request
     ? await handle(request, {
         localAddress: incoming.socket.localAddress,
+        address: clientAddress(incoming),
         gone: gone.signal,
         readBody: (most) => readBody(incoming, most),
         takeFeed(taken) {
@@ -71,7 +74,10 @@ const plainHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i
 
 /** Without the body, which is read through the connection. Undefined if it is none that could be asked of anybody. */
 export function toRequest(incoming: IncomingMessage, more: Record<string, string> = {}): Request | undefined {
-  const { method = 'GET', url = '/', headers } = incoming
+  const { method = 'GET', url = '/', headers, rawHeaders, httpVersion } = incoming
+  // One, says RFC 9112, 3.2. Node takes the first of several, and a proxy in front may have gone by the last.
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name))
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0')) return undefined
   // Only HTTP/1.0 does without, which no browser speaks.
   const host = headers.host ?? 'localhost'
   if (!plainHost.test(host)) return undefined

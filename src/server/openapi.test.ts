@@ -148,6 +148,7 @@ describe('openapi.json', () => {
     expect(source).toContain("from 'vitest'")
     await check('getTestScript', '/threads/none/test-script')
     await check('health', '/healthz')
+    await check('readiness', '/readyz')
     await check('openapi', '/openapi.json')
 
     const promised = Object.values(document.paths)
@@ -155,8 +156,11 @@ describe('openapi.json', () => {
       .flatMap(({ operationId, responses }) =>
         Object.keys(responses).map((status) => `${operationId} ${status}`),
       )
-      // An upgrade is no answer to a fetch, and these four cannot be asked for wrongly.
-      .filter((one) => !/^(openSocket 101|(listAgents|voice|health|openapi) default)$/.test(one))
+      // An upgrade is no answer to a fetch, these five cannot be asked for wrongly, and nothing is wrong here.
+      .filter(
+        (one) =>
+          !/^(openSocket 101|readiness 503|(listAgents|voice|health|readiness|openapi) default)$/.test(one),
+      )
     expect([...seen].sort()).toEqual(promised.sort())
   })
 

@@ -43,6 +43,8 @@ export interface Limits {
   readonly streamsPerUser: number
   /** What one user may ask for in a second, and four times that at once. */
   readonly requestsPerSecond: number
+  /** How many sign-ins from one address may fail in a minute. Those beyond get 429, without `auth` being asked. */
+  readonly failedSignIns: number
 }
 
 export interface ServerOptions {
@@ -53,12 +55,20 @@ export interface ServerOptions {
   /** Pages of these origins may use it from a browser: `['https://app.example.org']`. */
   readonly origins?: readonly string[] | undefined
   readonly limits?: Partial<Limits> | undefined
+  /**
+   * Whether clients come through a proxy that sets `x-forwarded-for`, so that limits by address count them and not the proxy:
+   * `true` for one proxy, or the addresses and networks of all of them (`['10.0.0.0/8']`). Anyone who reaches the server past
+   * the proxy can then claim any address.
+   */
+  readonly trustProxy?: boolean | readonly string[] | undefined
   /** The page at `/`: chat and inspector. `false` serves none. */
   readonly page?: boolean | undefined
   /** The agents as tools of an MCP server, at `/mcp`. Needs `@modelcontextprotocol/server`. Not so if absent. */
   readonly mcp?: boolean | ServeMcpOptions | undefined
   /** Speaks over the sockets, and listens: `voice()` of `millrace/voice`. It stays yours to close. Not so if absent. */
   readonly voice?: Voice | undefined
+  /** How often it is checked that an open stream is still for its user to see: by `auth`, with the headers it was opened with, and `sees`. */
+  readonly recheckMs?: number | undefined
   /** How often a quiet connection is given a sign of life. */
   readonly heartbeatMs?: number | undefined
   /** So long a client may take nothing before it is dropped. */
@@ -73,9 +83,11 @@ export interface ServerSettings {
   readonly hosts: readonly string[]
   readonly origins: readonly string[]
   readonly limits: Limits
+  readonly trustProxy: boolean | readonly string[]
   readonly page: boolean
   readonly mcp: ServeMcpOptions | undefined
   readonly voice: Voice | undefined
+  readonly recheckMs: number
   readonly heartbeatMs: number
   readonly stuckMs: number
   readonly onError: (error: MillraceError) => void
@@ -89,6 +101,7 @@ const defaultLimits: Limits = {
   connections: 10_000,
   streamsPerUser: 100,
   requestsPerSecond: 50,
+  failedSignIns: 10,
 }
 
 const list = (what: string, isOne: (value: string) => boolean) => (value: unknown) =>
@@ -103,12 +116,14 @@ export const serverTable: OptionTable<ServerOptions> = {
     (origin) => URL.canParse(origin) && new URL(origin).origin === origin,
   ),
   limits: anObject,
+  trustProxy: (value) => typeof value !== 'boolean' && list('addresses', () => true)(value),
   page: yesOrNo,
   mcp: (value) =>
     typeof value !== 'boolean' && !isObject(value) && 'must be true, false or an object of options',
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
     'must be what voice() of millrace/voice gives, such as voice({ speech: flite() })',
+  recheckMs: duration,
   heartbeatMs: duration,
   stuckMs: duration,
   onError: aFunction,
@@ -128,8 +143,10 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     hosts = [],
     origins = [],
     limits = {},
+    trustProxy = false,
     page = true,
     mcp = false,
+    recheckMs = 30_000,
     heartbeatMs = 15_000,
     stuckMs = 30_000,
   } = options
@@ -140,9 +157,11 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     hosts,
     origins,
     limits: { ...defaultLimits, ...limits },
+    trustProxy,
     page,
     mcp: mcp === true ? {} : mcp || undefined,
     voice: options.voice,
+    recheckMs,
     heartbeatMs,
     stuckMs,
     onError: errorListener(options.onError),

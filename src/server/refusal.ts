@@ -38,12 +38,18 @@ const statuses: { readonly [Code in PublicError['code']]?: number } = {
 /** The answer to a request that was refused or failed. What is not the client's doing goes to `onError`. */
 export function errorAnswer(thrown: unknown, onError: (error: MillraceError) => void): Response {
   const told = publicError(thrown, (error, id) => onError(reportOf(error, id)))
-  const own = isMillraceError(thrown) && thrown.op === op ? (thrown as MillraceError) : undefined
-  const status = own?.status ?? statuses[told.code] ?? 500
+  // A status is ours only where the server has set it: that of other errors is a provider's.
+  const ownStatus = isMillraceError(thrown) && thrown.op === op ? (thrown as MillraceError).status : undefined
+  const status = ownStatus ?? statuses[told.code] ?? 500
   const headers = new Headers({ 'cache-control': 'no-store' })
   if (status === 401) headers.set('www-authenticate', 'Bearer')
-  if (own?.retryAfterMs !== undefined) headers.set('retry-after', String(Math.ceil(own.retryAfterMs / 1000)))
+  if (status === 429 || status === 503) headers.set('retry-after', retryAfterOf(told))
   return Response.json({ error: told }, { status, headers })
+}
+
+/** In whole seconds (RFC 9110, 10.2.3). */
+export function retryAfterOf({ retryAfterMs = 1000 }: { readonly retryAfterMs?: number }): string {
+  return String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
 }
 
 /** What the server's owner is told, under the id that the client was given. */

@@ -6,6 +6,8 @@ import type { Visitor } from './visitors.ts'
 export interface Connection {
   /** The address that the client has reached. */
   readonly localAddress: string | undefined
+  /** The address that the client counts for: see `addressOf`. */
+  readonly address: string | undefined
   /** Aborted when the client has gone, and when it has been answered. */
   readonly gone: AbortSignal
   /** The body of the request. Throws 413 past `most`. */

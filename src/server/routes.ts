@@ -6,6 +6,8 @@ import { eventRoutes } from './event-answers.ts'
 import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
+import { readinessOf } from './readiness.ts'
+import { retryAfterOf } from './refusal.ts'
 import type { Route } from './route.ts'
 import { json } from './route.ts'
 import { ref } from './schemas.ts'
@@ -13,6 +15,7 @@ import { threadRoutes } from './thread-routes.ts'
 
 /** Everything that can be asked of the server. */
 export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefined): readonly Route[] {
+  const readiness = readinessOf(app)
   const routes: Route[] = [
     ...threadRoutes(app, events),
     ...eventRoutes(events),
@@ -45,10 +48,26 @@ export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefi
       method: 'GET',
       path: '/healthz',
       name: 'health',
-      summary: 'Whether it works',
+      summary: 'Whether the process answers',
       isPublic: true,
       answers: { 200: json(ref('Health'), 'It does') },
       handle: () => Response.json({ status: 'ok' }),
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      name: 'readiness',
+      summary: 'Whether requests should be sent here: the store can be read, and the process is not busy',
+      isPublic: true,
+      answers: {
+        200: json(ref('Readiness'), 'They should'),
+        503: json({ anyOf: [ref('Readiness'), ref('Error')] }, 'They should not; an error while it closes'),
+      },
+      async handle() {
+        const found = await readiness()
+        if (found.status === 'ready') return Response.json(found)
+        return Response.json(found, { status: 503, headers: { 'retry-after': retryAfterOf({}) } })
+      },
     },
     {
       method: 'GET',
@@ -57,9 +76,10 @@ export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefi
       summary: 'This document',
       isPublic: true,
       answers: { 200: json({ type: 'object' }, 'OpenAPI 3.1') },
-      handle: () => Response.json(document),
+      handle: () => new Response(document, { headers: { 'content-type': 'application/json' } }),
     },
   ]
-  const document = openApi(routes)
+  // Once: anyone may ask for it.
+  const document = JSON.stringify(openApi(routes))
   return routes
 }

@@ -45,7 +45,7 @@ const userMessage = object({
   content: { anyOf: [text, listOf({ type: 'object', properties: { type: text }, required: ['type'] })] },
 })
 
-const error = object({ error: object({ code: text, message: text }, { id: text }) })
+const error = object({ error: object({ code: text, message: text }, { id: text, retryAfterMs: count }) })
 
 const view: JsonObject = {
   ...threadInfo,
@@ -129,4 +129,14 @@ export const schemas = {
   }),
   VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
   Health: object({ status: { const: 'ok' } }),
+  Readiness: object(
+    { status: { enum: ['ready', 'unready'] }, problems: listOf(text) },
+    {
+      storeMs: { ...count, description: 'How long the store took to answer.' },
+      loopDelayMs: {
+        ...count,
+        description: 'How late the event loop was in the last seconds, 99th percentile.',
+      },
+    },
+  ),
 } satisfies Record<string, JsonObject>

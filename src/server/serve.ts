@@ -1,6 +1,7 @@
 import type { OptionTable } from '../protocol/index.ts'
 import { checkOptions, invalidInput, someText } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
+import { addressOf } from './address.ts'
 import { eventAnswers } from './event-answers.ts'
 import { guard, isLoopback } from './guard.ts'
 import { httpHandler } from './handler.ts'
@@ -24,10 +25,19 @@ export interface ListenOptions {
 
 /** An app that others can reach. */
 export interface ServedApp extends App {
-  /** Answers a request, in whatever has `Request` and `Response`. Never rejects. No WebSockets: those need `listen`. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Answers a request, in whatever has `Request` and `Response`. Never rejects. No WebSockets: those need `listen`. Limits by address
+   * hold only if it is said where the request comes from.
+   */
+  fetch(request: Request, from?: { readonly remoteAddress?: string | undefined }): Promise<Response>
   /** Serves it from Node, WebSockets too. */
   listen(options?: ListenOptions): Promise<Listener>
+  /**
+   * Ends all streams of a user here at once: server-sent events, sockets, voice, MCP. Gives their number. It is for you to let `auth`
+   * refuse the user first: a client whose sign-in is still valid comes back. Other processes find out when they check, within
+   * `recheckMs`.
+   */
+  signOut(user: string): number
   /**
    * Takes nothing up any more, tells those who follow that it goes away, lets what runs come to a durable point within `graceMs`,
    * then cuts off what is left.
@@ -47,11 +57,12 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
   const { auth, limits, onError } = settings
   const listeners = new Set<Promise<Listener>>()
+  const { identify, signOut } = visitors({ ...settings, ...limits, app })
   let closing: Promise<void> | undefined
   const shared = {
     ...settings,
     guard: guard(settings),
-    identify: visitors({ app, auth, requestsPerSecond: limits.requestsPerSecond }),
+    identify,
     streams: openStreams({ most: limits.connections, perUser: limits.streamsPerUser }),
     isClosing: () => closing !== undefined,
   }
@@ -71,17 +82,21 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
 
   /** Only this needs Node, so only this loads what needs it. */
   async function listen(port: number, host: string): Promise<Listener> {
-    const [{ listenOnNode }, { upgrades }] = await Promise.all([
+    const [{ listenOnNode }, { upgrades }, proxy] = await Promise.all([
       import('./listen.ts'),
       import('./upgrade.ts'),
+      import('./proxy.ts'),
       mcp?.ready(),
       // Tools that refuse to work here say so before a client relies on them.
       ...app.agents.map((name) => app.notices(name)),
     ])
     const { headerBytes, connections } = limits
-    const { stuckMs } = settings
-    const upgrade = upgrades(shared)
-    return listenOnNode({ port, host, headerBytes, connections, stuckMs, handle, upgrade, onError })
+    const { stuckMs, trustProxy } = settings
+    const clientAddress = proxy.clientAddress(trustProxy)
+    const upgrade = upgrades({ ...shared, clientAddress })
+    return listenOnNode({
+      ...{ port, host, headerBytes, connections, stuckMs, handle, clientAddress, upgrade, onError },
+    })
   }
 
   async function close(options?: { readonly graceMs?: number | undefined }) {
@@ -94,7 +109,11 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
 
   return {
     ...app,
-    fetch: (request) => handle(request),
+    fetch(request, from) {
+      // Other things come here where `fetch` itself is handed to a runtime.
+      const remote: unknown = from?.remoteAddress
+      return handle(request, undefined, typeof remote === 'string' ? addressOf(remote) : undefined)
+    },
     async listen(options = {}) {
       const op = 'app.listen'
       checkOptions(options, listenTable, { op, what: 'the option' })
@@ -110,6 +129,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
       listening.catch(() => listeners.delete(listening))
       return listening
     },
+    signOut,
     close(options) {
       closing ??= close(options)
       return closing

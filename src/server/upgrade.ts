@@ -8,15 +8,17 @@ import { checkCursor, socketQuery } from './event-answers.ts'
 import type { Guard } from './guard.ts'
 import { toRequest } from './node-connection.ts'
 import type { ServerSettings } from './options.ts'
+import type { ClientAddress } from './proxy.ts'
 import { closingDown, errorAnswer, noThread, refusal, reportOf } from './refusal.ts'
 import { readQuery } from './request-parts.ts'
 import type { Streams } from './streams.ts'
-import type { Visitor } from './visitors.ts'
+import type { Identify } from './visitors.ts'
 
 export interface UpgradesOptions
   extends Pick<ServerSettings, 'limits' | 'voice' | 'heartbeatMs' | 'stuckMs' | 'onError'> {
   readonly guard: Guard
-  readonly identify: (request: Request) => Promise<Visitor>
+  readonly identify: Identify
+  readonly clientAddress: ClientAddress
   readonly streams: Streams
   readonly isClosing: () => boolean
 }
@@ -33,7 +35,8 @@ const bearerProtocol = 'millrace.bearer.'
 
 /** Opens WebSockets to threads, for those who may see them. */
 export function upgrades(options: UpgradesOptions): Upgrade {
-  const { guard, identify, streams, limits, voice, heartbeatMs, stuckMs, isClosing, onError } = options
+  const { guard, identify, clientAddress, streams, limits, voice, heartbeatMs, stuckMs, isClosing, onError } =
+    options
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -51,7 +54,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
     const [, id] = /^\/threads\/([^/]+)\/socket$/.exec(url.pathname) ?? []
     if (id === undefined || incoming.method !== 'GET')
       throw refusal(404, 'not_found', 'there is nothing at this address')
-    const visitor = await identify(request)
+    const visitor = await identify(request, clientAddress(incoming))
     visitor.pay()
     const { after, stream } = readQuery(url, socketQuery) as {
       after?: number | 'now'
@@ -68,8 +71,15 @@ export function upgrades(options: UpgradesOptions): Upgrade {
       const { visitor, thread, after, stream } = await admit(incoming, socket)
       let channel: SocketChannel | undefined
       const free = streams.open(visitor.user, () => channel?.close(closeCodes.goingAway, 'going away'))
-      socket.once('close', free)
-      if (socket.destroyed) free()
+      const release = visitor.hold(thread.id, () =>
+        channel?.close(closeCodes.policy, 'your access has ended: sign in again'),
+      )
+      socket.once('close', leave)
+      if (socket.destroyed) leave()
+      function leave() {
+        free()
+        release()
+      }
       sockets.handleUpgrade(incoming, socket, head, (ws) => {
         channel = attachSocket(ws, {
           socket,

@@ -3,14 +3,18 @@ import { tokenBucket } from '../channels/index.ts'
 import type { ThreadInfo } from '../protocol/index.ts'
 import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
 import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
+import { openAccess } from './access.ts'
 import type { Auth, Identity } from './options.ts'
 import { publicThread } from './public-thread.ts'
 import { noThread, refusal } from './refusal.ts'
+import { signIns } from './sign-ins.ts'
 
 /** Somebody who may ask for things. What others own is not there for it. */
 export interface Visitor {
   /** Undefined where nobody is asked who they are. */
   readonly user: string | undefined
+  /** Whom quotas and limits count for: the user, else `address:` and the address. Undefined if neither is known. */
+  readonly caller: string | undefined
   /** Whether it may see what goes to models. */
   readonly inspects: boolean
   sees(thread: ThreadInfo): Promise<boolean>
@@ -19,11 +23,17 @@ export interface Visitor {
   list(options: ThreadsOptions): ReturnType<App['threads']>
   /** Throws 429 if it has asked for too much lately. */
   pay(): void
+  /**
+   * Calls `end` when the sign-in is not valid any more, or the thread (if any) may not be seen any more. Both are checked again and
+   * again until the function that it gives is called.
+   */
+  hold(threadId: string | undefined, end: () => void): () => void
 }
 
 /** Somebody who was not asked, and for whom there is nothing. */
 export const stranger: Visitor = {
   user: undefined,
+  caller: undefined,
   inspects: false,
   sees: async () => false,
   async reach() {
@@ -31,12 +41,24 @@ export const stranger: Visitor = {
   },
   list: async () => ({ threads: [] }),
   pay() {},
+  hold: () => () => {},
 }
+
+/** Finds out who sends a request, from an address that may be unknown. Rejects with 401 if `auth` does not accept it. */
+export type Identify = (request: Request, address?: string | undefined) => Promise<Visitor>
 
 export interface VisitorsOptions {
   readonly app: App
   readonly auth: Auth | false | undefined
   readonly requestsPerSecond: number
+  readonly failedSignIns: number
+  readonly recheckMs: number
+}
+
+export interface Visitors {
+  readonly identify: Identify
+  /** Ends all streams of a user. Gives their number. */
+  signOut(user: string): number
 }
 
 /** Ids as they can stand in an address: a dot alone would be taken for a folder. */
@@ -48,9 +70,11 @@ const mostPages = 20
 /** From so many on those who have been quiet are forgotten. */
 const manyUsers = 1000
 
-/** Finds out who sends requests. Gives a function that throws 401 for nobody. */
-export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
+export function visitors(options: VisitorsOptions): Visitors {
+  const { app, auth, requestsPerSecond, failedSignIns } = options
+  const access = openAccess(options)
   const buckets = new Map<string, TokenBucket>()
+  const { attempt } = signIns({ perMinute: failedSignIns })
 
   function pay(user: string) {
     const bucket =
@@ -65,15 +89,17 @@ export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
       throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
   }
 
-  function visitor(identity: Identity | undefined): Visitor {
+  function visitor(
+    identity: Identity | undefined,
+    address: string | undefined,
+    hold: Visitor['hold'],
+  ): Visitor {
     const user = identity?.user
-    async function sees(thread: ThreadInfo) {
-      if (!identity) return true
-      if (!identity.sees) return thread.user === user
-      return (await inHook('sees', () => identity.sees?.(thread))) === true
-    }
+    const caller = user ?? (address && `address:${address}`)
+    const sees = async (thread: ThreadInfo) => !identity || maySee(identity, thread)
     return {
       user,
+      caller,
       inspects: !identity || identity.inspects === true,
       sees,
       async reach(id) {
@@ -88,20 +114,42 @@ export function visitors({ app, auth, requestsPerSecond }: VisitorsOptions) {
       },
       list: (options) => (identity?.sees ? listSeen(app, options, sees) : app.threads({ ...options, user })),
       pay() {
-        if (user !== undefined) pay(user)
+        if (caller !== undefined) pay(caller)
       },
+      hold,
     }
   }
 
-  const everybody = visitor(undefined)
-  return async (request: Request): Promise<Visitor> => {
-    if (!auth) return everybody
-    const identity = await inHook('auth', () => auth(bodiless(request)))
-    if (identity === null || identity === undefined) throw refusal(401, 'auth', 'this needs a valid sign-in')
-    if (!isObject(identity) || typeof identity.user !== 'string' || !identity.user)
-      throw hookFailed('auth', 'it must return { user } with a name that is not empty, or null')
-    return visitor(identity)
+  async function identify(request: Request, address?: string | undefined): Promise<Visitor> {
+    if (!auth) return visitor(undefined, address, stranger.hold)
+    const since = access.signOuts
+    const identity = await attempt(request, address, () => askAuth(auth, request))
+    if (!identity) throw refusal(401, 'auth', 'this needs a valid sign-in')
+    const { user } = identity
+    const { url, method, headers } = request
+    const mayStay = async (threadId: string | undefined) => {
+      const found = await askAuth(auth, new Request(url, { method, headers }))
+      if (found?.user !== user) return false
+      return threadId === undefined || maySee(found, await app.thread(threadId).info())
+    }
+    return visitor(identity, address, (threadId, end) =>
+      access.hold({ user, mayStay: () => mayStay(threadId), end }, since),
+    )
   }
+
+  return { identify, signOut: access.signOut }
+}
+
+async function askAuth(auth: Auth, request: Request): Promise<Identity | undefined> {
+  const identity = await inHook('auth', () => auth(bodiless(request)))
+  if (identity === null || identity === undefined) return undefined
+  if (!isObject(identity) || typeof identity.user !== 'string' || !identity.user)
+    throw hookFailed('auth', 'it must return { user } with a name that is not empty, or null')
+  return identity
+}
+
+async function maySee({ user, sees }: Identity, thread: ThreadInfo): Promise<boolean> {
+  return sees ? (await inHook('sees', () => sees(thread))) === true : thread.user === user
 }
 
 /** A page is filled by looking further, since what is not seen does not count. */

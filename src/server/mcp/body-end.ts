@@ -1,5 +1,8 @@
-/** The same answer, which tells once that its body has been read to its end, or is not wanted any more. At once if it has none. */
-export function onBodyEnd(response: Response, end: () => void): Response {
+/**
+ * The same answer, which tells once that its body has been read to its end, or is not wanted any more. At once if it has none. The
+ * signal ends the body early.
+ */
+export function onBodyEnd(response: Response, end: () => void, signal?: AbortSignal): Response {
   const reader = response.body?.getReader()
   let isOver = false
   function endOnce() {
@@ -12,10 +15,18 @@ export function onBodyEnd(response: Response, end: () => void): Response {
   }
   const body = new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        signal?.addEventListener('abort', () => {
+          if (isOver) return
+          endOnce()
+          controller.close()
+          void reader.cancel().catch(() => {})
+        })
+      },
       async pull(controller) {
         try {
           const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
+          if (!done) return isOver ? undefined : controller.enqueue(value)
           // Cancelled meanwhile, it is closed already.
           if (!isOver) controller.close()
         } catch (error) {

@@ -106,21 +106,29 @@ export function mcpEndpoint(options: McpEndpointOptions): McpEndpoint {
         throw new MillraceError({ op: 'server.mcp', code: 'internal', message: cause.message, cause })
       })
       const body = request.method === 'POST' ? await readBody(request, { connection, most: bodyBytes }) : null
-      const asked = withBody(request, body, connection?.gone)
+      // Of a stream that is ended from here the client is gone, as far as the call is concerned.
+      const over = new AbortController()
+      const gone = AbortSignal.any([connection?.gone ?? request.signal, over.signal])
+      const asked = withBody(request, body, gone)
       const requests = body ? requestsIn(body) : 0
       // Whoever sends many at once pays for each.
       for (let paid = 1; paid < requests; paid++) visitor.pay()
       // What is only said, a cancellation or a person's decision, needs no place: there may be none left.
       const free = requests > 0 ? streams.open(visitor.user, () => {}) : () => {}
+      const release = visitor.hold(undefined, () => over.abort())
+      const leave = () => {
+        free()
+        release()
+      }
       try {
         const authInfo = authInfoOf(visitor)
         const isOld = await sdk.isLegacyRequest(asked, undefined, { maxRequestBodySize: bodyBytes })
         const response = isOld
           ? await old.handle(asked, visitor, authInfo)
           : await modern.fetch(asked, { authInfo })
-        return onBodyEnd(response, free)
+        return onBodyEnd(response, leave, over.signal)
       } catch (error) {
-        free()
+        leave()
         throw error
       }
     },
@@ -143,11 +151,11 @@ export function mcpEndpoint(options: McpEndpointOptions): McpEndpoint {
 
 /** The request with its body read, and a signal that tells when the client has gone. */
 function withBody(
-  { url, method, headers, signal }: Request,
+  { url, method, headers }: Request,
   body: Uint8Array<ArrayBuffer> | null,
-  gone: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Request {
-  return new Request(url, { method, headers, signal: gone ?? signal, body })
+  return new Request(url, { method, headers, signal, body })
 }
 
 /** How many of its messages want an answer (JSON-RPC 2.0, 4). One for what cannot be read: the answer to that is why. */
@@ -174,6 +182,7 @@ function visitorOf({ http }: ServerContext): Visitor {
 
 /** Where nobody is asked who they are, everybody is the owner. */
 function ownerOf(app: App): Promise<Visitor> {
-  const identify = visitors({ app, auth: false, requestsPerSecond: 1 })
+  const limits = { requestsPerSecond: 1, failedSignIns: 1, recheckMs: 1 }
+  const { identify } = visitors({ ...limits, app, auth: false })
   return identify(new Request('http://localhost/'))
 }

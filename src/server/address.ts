@@ -1,0 +1,18 @@
+/**
+ * The address that a client counts for: IPv4 as it is; of IPv6 the /64, since every host of a network can use all
+ * addresses of one (RFC 4291, 2.5.4). Undefined if it is not an address.
+ */
+export function addressOf(address: string | undefined): string | undefined {
+  const plain =
+    address
+      ?.trim()
+      .replace(/^::ffff:(?=\d+\.)/i, '')
+      .replace(/%.*$/, '') ?? ''
+  if (/^(?:\d{1,3}\.){3}\d{1,3}$/.test(plain)) return plain
+  if (!plain.includes(':') || !URL.canParse(`http://[${plain}]`)) return undefined
+  const [left = '', right] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::')
+  const groups = left.split(':').filter(Boolean)
+  const tail = right?.split(':').filter(Boolean) ?? []
+  while (groups.length + tail.length < 8) groups.push('0')
+  return `${[...groups, ...tail].slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { teller, until } from '../channels/channels.test-kit.ts'
+import type { ThreadStore } from '../threads/index.ts'
+import { memoryStore } from '../threads/index.ts'
+import { sqliteStore } from '../threads/sqlite.ts'
+import { byToken, served } from './server.test-kit.ts'
+
+async function serving(store: ThreadStore = memoryStore()) {
+  const { app } = served(teller(), { auth: byToken, onError: () => {} }, { store })
+  const { url } = await app.listen()
+  const ready = async () => {
+    const response = await fetch(`${url}/readyz`)
+    return {
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      body: await response.text(),
+    }
+  }
+  const isLive = async () => {
+    const response = await fetch(`${url}/healthz`)
+    return response.status === 200 && (await response.text()) === '{"status":"ok"}'
+  }
+  return { app, url, ready, isLive }
+}
+
+test('a server that works is live and ready, and says how quick it is', async () => {
+  const { ready, isLive } = await serving()
+  const { status, body } = await ready()
+  expect([status, JSON.parse(body)]).toEqual([
+    200,
+    { status: 'ready', problems: [], storeMs: expect.any(Number), loopDelayMs: expect.any(Number) },
+  ])
+  expect(await isLive()).toBe(true)
+})
+
+test('a store that cannot be read makes it unready, and the answer does not say where that is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-ready-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const store = await sqliteStore(join(folder, 'threads.db'))
+  const { ready, isLive } = await serving(store)
+  expect((await ready()).status).toBe(200)
+  await store.close()
+  await until(async () => (await ready()).status === 503)
+  const { retryAfter, body } = await ready()
+  expect(retryAfter).toBe('1')
+  expect(JSON.parse(body)).toMatchObject({ status: 'unready', problems: ['the store cannot be read'] })
+  expect(body).not.toContain('threads.db')
+  expect(await isLive()).toBe(true)
+})
+
+test('a store that hangs is asked once, and does not hold up the answer', async () => {
+  let asked = 0
+  const hanging = memoryStore()
+  const { ready, isLive } = await serving({
+    ...hanging,
+    get() {
+      asked++
+      return new Promise(() => {})
+    },
+  })
+  const answers = await Promise.all(Array.from({ length: 20 }, ready))
+  // Past the time that an answer is given again.
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  answers.push(await ready())
+  for (const { status, body } of answers)
+    expect([status, JSON.parse(body).problems]).toEqual([503, ['the store has not answered for 500 ms']])
+  expect(asked).toBe(1)
+  expect(await isLive()).toBe(true)
+})
+
+test('many that ask cost one look, and writes that hang none', async () => {
+  let asked = 0
+  const store = memoryStore()
+  const written = Promise.withResolvers<void>()
+  const { app, ready } = await serving({
+    ...store,
+    get(id) {
+      if (id === 'readyz') asked++
+      return store.get(id)
+    },
+    async append(batches) {
+      await written.promise
+      return store.append(batches)
+    },
+  })
+  await app.thread('one', { user: 'ann' }).send('Tell me.')
+  const answers = await Promise.all(Array.from({ length: 100 }, ready))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(asked).toBeLessThan(5)
+  written.resolve()
+})
+
+test('an event loop that lags makes it unready', async () => {
+  const { ready, isLive } = await serving()
+  await ready()
+  const block = () => {
+    for (const end = performance.now() + 300; performance.now() < end; );
+  }
+  await until(async () => {
+    block()
+    const { status, body } = await ready()
+    return status === 503 && /the event loop lags: \d+ ms, over 200/.test(JSON.parse(body).problems[0])
+  })
+  expect(await isLive()).toBe(true)
+})
+
+test('a server that closes is not ready', async () => {
+  const { app } = await serving()
+  const closing = app.close()
+  const response = await app.fetch(new Request('http://localhost/readyz'))
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+  expect((await response.json()).error.message).toContain('going away')
+  await closing
+})
