@@ -15,6 +15,7 @@ import {
   messagesOf,
   someText,
   transcriptOf,
+  turnStart,
   wholeNumber,
 } from '../protocol/index.ts'
 import type { AskOptions, Question } from './ask.ts'
@@ -154,15 +155,6 @@ function cutAt(wanted: number, state: RunState): Cut | undefined {
   const isLeftOut = (message: Message) =>
     message.role !== 'system' && !requests.includes(message as UserMessage)
   return history.slice(summaries, at).some(isLeftOut) ? { at, requests } : undefined
-}
-
-/** Where the turn begins that is under way. Words between a tool's result and what is made of it belong to the same turn. */
-function turnStart(messages: readonly Message[]): number {
-  const begins = ({ role }: Message, at: number) => {
-    const before = messages[at - 1]?.role
-    return role === 'user' && before !== 'user' && before !== 'tool'
-  }
-  return Math.max(0, messages.findLastIndex(begins))
 }
 
 function isUser(message: Message): message is UserMessage {

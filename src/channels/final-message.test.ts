@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ThreadEvent } from '../protocol/index.ts'
+import type { Entry, ThreadEvent } from '../protocol/index.ts'
 import { noUsage } from '../protocol/index.ts'
-import { finalMessages } from './final-message.ts'
+import { finalMessages, finalMessagesAfter } from './final-message.ts'
 
 const start = (runId: string, resumes?: string): ThreadEvent => ({
   type: 'run-start',
@@ -57,4 +57,37 @@ test('a run that goes on keeps what it had said; one that fails says why', () =>
     { type: 'message', seq: 6, runId: 'r2', outcome: 'failed', text: 'May I?', error },
     { type: 'message', seq: 8, runId: 'r3', outcome: 'failed', text: '' },
   ])
+})
+
+test('a client that joins during a run gets all of its last round, and only the end of the log is read', async () => {
+  const before = Array.from({ length: 500 }, () => [
+    start('r0'),
+    round,
+    says('Old.'),
+    end('completed'),
+  ]).flat()
+  const events = [
+    ...before,
+    start('r1'),
+    round,
+    says('May '),
+    says('I?'),
+    end('suspended'),
+    start('r2', 'r1'),
+  ]
+  const log: Entry[] = [...events, end('failed')].map((event, index) => ({ seq: index + 1, at: 0, event }))
+  const read: number[] = []
+  const thread = {
+    id: 't',
+    read: async ({ after = 0, limit = 1 } = {}) => {
+      read.push(after)
+      return log.slice(after, after + limit)
+    },
+  }
+  for (const missing of [1, 2, 3, 4]) {
+    const take = await finalMessagesAfter(thread, log.length - missing)
+    const told = log.slice(-missing).flatMap((entry) => take(entry) ?? [])
+    expect(told.at(-1)).toMatchObject({ runId: 'r2', outcome: 'failed', text: 'May I?' })
+  }
+  expect(Math.min(...read)).toBeGreaterThan(log.length - 500)
 })

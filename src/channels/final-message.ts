@@ -1,4 +1,6 @@
 import type { Entry, ErrorJson, Outcome } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
+import { findLast, readLog } from '../threads/index.ts'
 
 /** What a client that does not stream is told: the end of a run, with the words of its last round. */
 export interface FinalMessage {
@@ -10,8 +12,21 @@ export interface FinalMessage {
   readonly error?: ErrorJson
 }
 
-/** Takes the entries of a thread from its beginning and gives a message at the end of each run. */
-export function finalMessages(): (entry: Entry) => FinalMessage | undefined {
+type Take = (entry: Entry) => FinalMessage | undefined
+
+/** Takes the entries after a number, as `finalMessages` does: it has read those of the run that is under way there. */
+export async function finalMessagesAfter(thread: Pick<Thread, 'id' | 'read'>, after: number): Promise<Take> {
+  const log = { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
+  const isNewRun = ({ event }: Entry) => event.type === 'run-start' && event.resumes === undefined
+  const start = await findLast(log, after, isNewRun)
+  const take = finalMessages()
+  for await (const page of start ? readLog(log, { after: start.seq - 1, upTo: after }) : [])
+    for (const entry of page) take(entry)
+  return take
+}
+
+/** Takes the entries of a thread from the beginning of a run on and gives a message at the end of each run. */
+export function finalMessages(): Take {
   let runId = ''
   let text = ''
   return ({ seq, event }) => {

@@ -4,7 +4,7 @@ import { invalidInput, isMillraceError, systemClock } from '../protocol/index.ts
 import { approve, send, stop } from './commands.ts'
 import { socketFrame } from './entry-text.ts'
 import { every } from './every.ts'
-import { finalMessages } from './final-message.ts'
+import { finalMessagesAfter } from './final-message.ts'
 import { frameHeads } from './frame-heads.ts'
 import { atTurnEnd, roomIn } from './outlet.ts'
 import { publicError } from './public-error.ts'
@@ -100,16 +100,21 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     following?.abort()
     following = new AbortController()
     const { signal } = following
-    // Where only ends are told they are folded from the whole log.
-    const entries = thread.follow({ after: stream ? from : 0, signal })
-    pump(entries, signal, stream ? tellEntry : tellEnds(from))
+    followFrom(from, signal)
       .then((end) => {
         if (end === 'stuck') closeStuck()
         else if (!signal.aborted) return followingEnded()
       })
       .catch((error: unknown) => {
-        if (!signal.aborted) closeBroken(error)
+        if (signal.aborted) return
+        if (isMillraceError(error) && error.code === 'not_found') return followingEnded()
+        closeBroken(error)
       })
+  }
+
+  async function followFrom(from: number, signal: AbortSignal) {
+    const tell = stream ? tellEntry : await tellEnds(from)
+    return pump(thread.follow({ after: from, signal }), signal, tell)
   }
 
   async function pump(
@@ -128,11 +133,10 @@ export function attachSocket(ws: WebSocket, options: SocketOptions): SocketChann
     }
   }
 
-  function tellEnds(from: number) {
-    const take = finalMessages()
+  async function tellEnds(from: number) {
+    const take = await finalMessagesAfter(thread, from)
     return (entry: Entry) => {
       const message = take(entry)
-      if (entry.seq <= from) return
       if (entry.event.type === 'approval-request') tellEntry(entry)
       else if (message) reply(message)
     }

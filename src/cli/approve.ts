@@ -23,7 +23,7 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   const asides = asidesOn(output)
   const talk = await openTalk({ ...flags, thread: id }, { telemetry: verboseLogs(flags, asides) })
   try {
-    const view = await talk.thread.state()
+    const view = await talk.thread.state({ bytes: 0 })
     const request = theRequest(view, callId)
     checkTool(
       request.callId,

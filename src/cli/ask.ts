@@ -35,7 +35,8 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
   const talk = await openTalk(flags, { telemetry: verboseLogs(flags, asides) })
   try {
     if (talk.here?.why && !flags.quiet && process.stderr.isTTY) output.tell(cleanLine(talk.here.why))
-    const waiting = flags.thread !== undefined && !flags.new ? (await talk.thread.state()).approvals : []
+    const waiting =
+      flags.thread !== undefined && !flags.new ? (await talk.thread.state({ bytes: 0 })).approvals : []
     if (waiting.length > 0) {
       // It would not be heard before somebody has decided, and whoever waits here cannot.
       output.tell('the question was not put: the thread waits for a person')

@@ -58,7 +58,7 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
   }
   /** A run that answers somebody else goes on; the question then stays queued. */
   async function stopOwn(reason: string): Promise<number | undefined> {
-    const { queued, run } = await thread.state()
+    const { queued, run } = await thread.state({ bytes: 0 })
     const others = run !== undefined && run.outcome === undefined && queued.some((one) => one.seq === seq)
     if (begun || !others) return thread.stop(reason)
     leaving.abort()
@@ -88,7 +88,7 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
   try {
     await follow(seq ?? 'idle')
     while (decide && !ending && fold.answered().outcome === 'suspended') {
-      const [request] = (await thread.state()).approvals
+      const [request] = (await thread.state({ bytes: 0 })).approvals
       if (!request) break
       const answer = await decide(request, stopping.signal)
       if (answer) after = await thread.approve(request.callId, answer)

@@ -78,7 +78,7 @@ export async function showReply(
       asides.release()
     })
 
-  const approvals = answered.outcome === 'suspended' ? (await thread.state()).approvals : []
+  const approvals = answered.outcome === 'suspended' ? (await thread.state({ bytes: 0 })).approvals : []
   const result = { ...withEnding(answered, ending), approvals }
   if (json)
     output.say(jsonLine({ result: { threadId: thread.id, ...(seq !== undefined && { seq }), ...result } }))

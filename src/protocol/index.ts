@@ -60,7 +60,7 @@ export type {
   ObserveCall,
   WireExchange,
 } from './exchange.ts'
-export { asHeard } from './heard.ts'
+export { asHeard, trimToHeard } from './heard.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
@@ -113,13 +113,25 @@ export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
 export type { CallState, HeardInput, RunState } from './run-state.ts'
 export {
+  answerKey,
   applyEvent,
+  countSummary,
   emptyState,
   foldLog,
   messagesOf,
   openRequests,
   transcriptOf,
+  turnStart,
 } from './run-state.ts'
+export type { SavedMessage, SavedThread } from './saved-thread.ts'
+export {
+  dropForgotten,
+  foldVersion,
+  restoreOutline,
+  restoreThread,
+  savedMessages,
+  saveThread,
+} from './saved-thread.ts'
 export type { ScriptRound, ScriptStep } from './script.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
 export type {
@@ -134,7 +146,7 @@ export type {
 export { isTraceContext } from './telemetry.ts'
 export type { ExportedThread, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
-export type { Answer, FollowOptions, Heard, SendOptions } from './thread-options.ts'
+export type { Answer, FollowOptions, Heard, SendOptions, StateOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyEntry,

@@ -65,8 +65,10 @@ export interface RunState {
   readonly history: Message[]
   /** The messages that the model does not read any more, since a summary stands for them. */
   readonly forgotten: Message[]
-  /** The answers among those and in the history, by run and round. */
-  answers: Map<string, AssistantMessage>
+  /** How many messages at the beginning of the transcript are not kept here. */
+  dropped: number
+  /** Where the answers stand in the transcript, by run and round. */
+  answers: Map<string, number>
   /** How many messages at the front of the history stand for those: the summary, behind what the system says. */
   summaries: number
   /** What was said to the run since the current round began; the next one hears it. */
@@ -110,6 +112,7 @@ export function emptyState(): RunState {
     originId: '',
     history: [],
     forgotten: [],
+    dropped: 0,
     answers: new Map(),
     summaries: 0,
     inputs: [],
@@ -264,10 +267,10 @@ function grant(state: RunState, rules: readonly string[]) {
 function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {
   if (state.phase === 'told') {
     if (state.calls.size > 0) state.toolRounds++
-    state.history.push(...closingMessages(state))
-    forgetRound(state)
+    closeRound(state)
   }
-  const isHeard = ({ seq }: HeardInput) => seq === undefined || heard?.includes(seq)
+  const taken = new Set(heard)
+  const isHeard = ({ seq }: HeardInput) => seq === undefined || taken.has(seq)
   for (const input of state.inputs) if (isHeard(input)) state.history.push(input.message)
   state.inputs = state.inputs.filter((input) => !isHeard(input))
   state.round = round
@@ -282,13 +285,19 @@ function countRound(state: RunState, { usage = {}, contextTokens }: RoundEndEven
     state.contextTokens = usage.inputTokens + (usage.outputTokens ?? 0)
 }
 
-function replaceOldest(state: RunState, { replaces, message, usage }: SummaryEvent) {
+function replaceOldest(state: RunState, event: SummaryEvent) {
+  const { replaces, message } = event
   const replaced = state.history.slice(0, replaces)
   const front = [...replaced.filter(({ role }) => role === 'system'), message]
   for (const one of replaced.slice(state.summaries)) state.forgotten.push(one)
   state.history.splice(0, replaces, ...front)
   state.summaries = front.length
   state.contextTokens = undefined
+  countSummary(state, event)
+}
+
+/** The summary of a conversation costs tokens also for a reader that does not read it. */
+export function countSummary(state: RunState, { usage }: SummaryEvent): void {
   if (usage) state.usage = addUsage(state.usage, usage)
 }
 
@@ -315,15 +324,21 @@ function roundMessages(state: RunState): Message[] {
   return [message, ...results]
 }
 
-/** The same for good: from now on the answer stands in the history. */
-function closingMessages(state: RunState): Message[] {
+/** From now on the messages of the current round stand in the history. */
+function closeRound(state: RunState) {
   const messages = roundMessages(state)
-  const [answer] = messages
-  if (answer?.role === 'assistant') state.answers.set(answerKey(state.originId, state.round), answer)
-  return messages
+  const key = answerKey(state.originId, state.round)
+  if (messages.length > 0) state.answers.set(key, transcriptLength(state))
+  for (const message of messages) state.history.push(message)
+  forgetRound(state)
 }
 
-const answerKey = (run: string, round: number) => `${run} ${round}`
+export const answerKey = (run: string, round: number) => `${run} ${round}`
+
+/** How many messages the transcript has up to the current round, dropped ones included. */
+export function transcriptLength({ dropped, forgotten, history, summaries }: RunState): number {
+  return dropped + forgotten.length + history.length - summaries
+}
 
 /** Somebody was interrupted, in this run or while an earlier one was being spoken. */
 export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): void {
@@ -331,31 +346,31 @@ export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): 
     state.heardChars = chars
     return
   }
-  const key = answerKey(run, round)
-  const answer = state.answers.get(key)
-  if (!answer) return
-  const trimmed = trimToHeard(answer, chars)
-  state.answers.set(key, trimmed)
-  for (const messages of [state.history, state.forgotten]) {
-    const at = messages.indexOf(answer)
-    if (at >= 0) messages[at] = trimmed
-  }
+  const { dropped, forgotten, history, summaries } = state
+  const at = (state.answers.get(answerKey(run, round)) ?? -1) - dropped
+  if (at < 0) return
+  const [messages, index] =
+    at < forgotten.length ? [forgotten, at] : [history, at - forgotten.length + summaries]
+  messages[index] = trimToHeard(messages[index] as AssistantMessage, chars)
 }
 
-/** A new run that begins with the conversation as this one has left it. */
+/** The last round and what was said since become part of the history. For a run that is over. */
+export function closeRun(state: RunState): void {
+  closeRound(state)
+  for (const { message } of state.inputs) state.history.push(message)
+  state.inputs = []
+  state.phase = 'none'
+}
+
+/** A new run that begins with the conversation as this one has left it. It takes the messages over: the old one is not used again. */
 export function stateAfter(before: RunState): RunState {
-  const { answers, summaries, contextTokens, granted } = before
-  const messages = [
-    ...before.history,
-    ...closingMessages(before),
-    ...before.inputs.map(({ message }) => message),
-  ]
-  const callIds = new Set(before.callIds)
-  const forgotten = [...before.forgotten]
+  closeRun(before)
+  const { history, forgotten, dropped, answers, summaries, contextTokens, granted, callIds } = before
   return {
     ...emptyState(),
-    history: messages,
+    history,
     forgotten,
+    dropped,
     answers,
     summaries,
     contextTokens,
@@ -368,9 +383,18 @@ function toolMessage({ callId, name, output, shown, isError }: ToolResultEvent):
   return { role: 'tool', callId, name, content: shown ?? output, ...(isError && { isError }) }
 }
 
-/** The whole conversation as it was, also what the model reads only a summary of. */
+/** The whole conversation as it was, also what the model reads only a summary of, but for what was dropped. */
 export function transcriptOf(state: RunState): Message[] {
   return [...state.forgotten, ...messagesOf(state).slice(state.summaries)]
+}
+
+/** Where the turn begins that is under way. Words between a tool's result and what is made of it belong to the same turn. */
+export function turnStart(messages: readonly Message[]): number {
+  const begins = ({ role }: Message, at: number) => {
+    const before = messages[at - 1]?.role
+    return role === 'user' && before !== 'user' && before !== 'tool'
+  }
+  return Math.max(0, messages.findLastIndex(begins))
 }
 
 /** The conversation as the model reads it. */
@@ -380,8 +404,9 @@ export function messagesOf(state: RunState): Message[] {
 
 /** The requests nobody has decided yet. */
 export function openRequests(state: RunState): ApprovalRequestEvent[] {
-  const open = [...state.calls.values()].filter((call) => !call.result)
-  return open.flatMap(({ requests, decisions }) =>
-    [...requests.values()].filter(({ callId }) => !decisions.has(callId)),
-  )
+  const open: ApprovalRequestEvent[] = []
+  for (const { requests, decisions, result } of state.calls.values())
+    if (!result)
+      for (const request of requests.values()) if (!decisions.has(request.callId)) open.push(request)
+  return open
 }

@@ -38,3 +38,11 @@ export interface Answer {
   /** Allows the same from now on: in this thread or always, by the rules of the request or by others. */
   readonly remember?: RememberFor | Remembered | undefined
 }
+
+/** Which messages of a conversation are asked for: all of them if absent. */
+export interface StateOptions {
+  /** About how many bytes of messages as JSON at most, those at the end; at least one message, unless it is 0. */
+  readonly bytes?: number | undefined
+  /** Only messages before this place, counted from 0: the `earlier.messages` of an answer gets the page before it. */
+  readonly before?: number | undefined
+}

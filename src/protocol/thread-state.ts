@@ -25,6 +25,10 @@ export interface ThreadState {
   run: RunState | undefined
   agent: string | undefined
   waiting: WaitingInput[]
+  /** How many of those interrupt the current run. */
+  interrupts: number
+  /** The number of the first decision about each call that a person was asked about. */
+  readonly decisions: Map<string, number>
   /** The largest number that the current run was begun for: a stop behind it is meant for that run. */
   answering: number
   stop: { readonly seq: number; readonly reason: string } | undefined
@@ -39,6 +43,8 @@ export function emptyThread(): ThreadState {
     run: undefined,
     agent: undefined,
     waiting: [],
+    interrupts: 0,
+    decisions: new Map(),
     answering: 0,
     stop: undefined,
     earlierUsage: noUsage,
@@ -55,6 +61,7 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
   switch (event.type) {
     case 'input':
       if (event.mode === 'correct') break
+      if (event.mode === 'interrupt') state.interrupts++
       state.waiting.push({
         seq,
         message: event.message,
@@ -66,6 +73,7 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
     case 'stop':
       state.stop = { seq, reason: event.reason }
       for (const input of state.waiting) input.held = true
+      state.interrupts = 0
       return
     case 'heard':
       if (state.run) applyHeard(state.run, event)
@@ -77,9 +85,12 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
       break
     case 'round-start': {
       const heard = takeHeard(state, event.heard)
-      if (!live) state.run?.inputs.push(...heard)
+      if (!live) for (const input of heard) state.run?.inputs.push(input)
       break
     }
+    case 'approval':
+      if (!state.decisions.has(event.callId)) state.decisions.set(event.callId, seq)
+      break
     case 'run-end':
       state.error = event.error
   }
@@ -91,18 +102,23 @@ export function beginRun(state: ThreadState, heard: readonly number[] = []): Run
   const before = state.run
   const run = before ? stateAfter(before) : emptyState()
   if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
-  const inputs = takeHeard(state, heard)
-  run.history.push(...inputs.map(({ message }) => message))
-  state.answering = Math.max(0, ...heard)
+  for (const { message } of takeHeard(state, heard)) run.history.push(message)
+  state.answering = heard.reduce((last, seq) => Math.max(last, seq), 0)
   state.run = run
   return run
 }
 
 function takeHeard(state: ThreadState, heard: readonly number[] = []): WaitingInput[] {
   if (heard.length === 0) return []
-  const taken = state.waiting.filter(({ seq }) => heard.includes(seq))
-  state.waiting = state.waiting.filter(({ seq }) => !heard.includes(seq))
+  const numbers = new Set(heard)
+  const taken = state.waiting.filter(({ seq }) => numbers.has(seq))
+  state.waiting = state.waiting.filter(({ seq }) => !numbers.has(seq))
+  state.interrupts = state.waiting.filter(interrupts).length
   return taken
+}
+
+function interrupts({ mode, held }: WaitingInput): boolean {
+  return mode === 'interrupt' && !held
 }
 
 /**
@@ -123,8 +139,7 @@ export function nextThreadAction(state: ThreadState): ThreadAction {
     const reason = cancelReason(state)
     if (reason !== undefined) return { type: 'cancel', reason }
     if (run.outcome === undefined) return { type: 'continue' }
-    const decided = [...run.calls.values()].some((call) => !call.result && !call.waiting)
-    return { type: decided ? 'continue' : 'wait' }
+    return { type: hasDecided(run) ? 'continue' : 'wait' }
   }
   const wanted = waiting.filter(({ held }) => !held)
   const last = wanted.findLast(({ mode }) => mode === 'interrupt') ?? wanted[0]
@@ -133,12 +148,16 @@ export function nextThreadAction(state: ThreadState): ThreadAction {
   return { type: 'start', inputs: waiting.filter(({ seq }) => seq <= last.seq) }
 }
 
-/** Why the current run is to end now; undefined if nobody wants that. */
-export function cancelReason({ stop, answering, waiting }: ThreadState): string | undefined {
+/** Whether a call can go on that waited for a person. */
+function hasDecided({ calls }: RunState): boolean {
+  for (const { result, waiting } of calls.values()) if (!result && !waiting) return true
+  return false
+}
+
+/** Why the current run is to end now; undefined if it is to go on. */
+export function cancelReason({ stop, answering, interrupts }: ThreadState): string | undefined {
   if (stop && stop.seq > answering) return stop.reason
-  return waiting.some(({ mode, held }) => mode === 'interrupt' && !held)
-    ? 'interrupted by a new message'
-    : undefined
+  return interrupts > 0 ? 'interrupted by a new message' : undefined
 }
 
 /** It goes on sooner or later: it is under way, or waits for a person. */

@@ -38,8 +38,10 @@ export interface ThreadPage {
 
 /** What a log tells of its thread. */
 export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
-  /** The whole conversation, as far as it has come: also what waits to be answered, and words that are being told. */
+  /** The conversation as far as it has come: also what waits to be answered, and words that are being told. */
   readonly messages: readonly Message[]
+  /** There if `messages` is only the end of the conversation: so many come before it. `before` of that number gets the last of those. */
+  readonly earlier?: { readonly messages: number }
   /** What waits for a person. */
   readonly approvals: readonly ApprovalRequestEvent[]
   /** Inputs that no run has heard yet. */
@@ -65,12 +67,15 @@ const statuses = {
   cancel: 'running',
 } as const
 
-export function snapshotOf(state: ThreadState): ThreadSnapshot {
+export function snapshotOf(
+  state: ThreadState,
+  messages: readonly Message[] = conversationOf(state),
+): ThreadSnapshot {
   const { head, run, error, waiting } = state
   return {
     head,
     status: statuses[nextThreadAction(state).type],
-    messages: conversationOf(state),
+    messages,
     approvals: approvalsOf(state),
     queued: waiting.map(({ seq, mode }) => ({ seq, mode })),
     usage: usageOf(state),

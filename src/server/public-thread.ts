@@ -21,8 +21,8 @@ export function publicThread(thread: Thread): Thread {
     ...thread,
     follow: (options) => publicFollowing(thread.follow(options)),
     read: async (options) => (await thread.read(options)).map(publicEntry),
-    async state() {
-      const { run, ...view } = await thread.state()
+    async state(options) {
+      const { run, ...view } = await thread.state(options)
       return { ...view, ...(run && { run: run.error ? { ...run, error: publicFailure(run.error) } : run }) }
     },
   }

@@ -10,6 +10,7 @@ import { quotaCases } from './store-suite/quotas.ts'
 import type { Cases, OpenStore } from './store-suite/scene.ts'
 import { withScene } from './store-suite/scene.ts'
 import { searchCases } from './store-suite/searches.ts'
+import { snapshotCases } from './store-suite/snapshots.ts'
 import { threadCases } from './store-suite/threads.ts'
 import { titleCases } from './store-suite/titles.ts'
 import { watchCases } from './store-suite/watching.ts'
@@ -47,6 +48,7 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...logCases,
     ...compactionCases,
     ...leaseCases,
+    ...snapshotCases,
     ...watchCases,
     ...quotaCases,
   }

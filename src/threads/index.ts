@@ -7,6 +7,7 @@ export type { ExchangeStore } from './exchanges/store.ts'
 export type { Following } from './hub.ts'
 export type { MemoryStoreOptions } from './memory.ts'
 export { memoryStore } from './memory.ts'
+export { findLast, readLog } from './read-log.ts'
 export { searchText, searchWords } from './search.ts'
 export type {
   Batch,
@@ -16,6 +17,7 @@ export type {
   ListOptions,
   NewThread,
   Quotas,
+  SnapshotWrite,
   StoredThread,
   ThreadStore,
 } from './store.ts'

@@ -58,6 +58,8 @@ interface Kept {
   bytes: number
   queued: number
   readonly keys: Map<string, number>
+  readonly parts: Map<string, string>
+  snapshot: { readonly seq: number; readonly state: string } | undefined
 }
 
 /** What a caller holds. */
@@ -236,6 +238,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       bytes: 0,
       queued: 0,
       keys: new Map(),
+      parts: new Map(),
+      snapshot: undefined,
     }
     kept.caller?.threads.add(kept)
     const bytes = bytesOfThread(metadata) + sumOf(kept.entries, (entry) => entry.bytes)
@@ -404,6 +408,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       }),
 
     usage: (caller) => answer('store.usage', () => usageOf(caller)),
+
+    snapshot: (threadId) => answer('store.snapshot', () => threads.get(threadId)?.snapshot),
+
+    snapshotPart: (threadId, name) =>
+      answer('store.snapshotPart', () => threads.get(threadId)?.parts.get(name)),
+
+    saveSnapshot: (lease, { parts, head }) =>
+      answer('store.saveSnapshot', () => {
+        const thread = ownedBy(lease)
+        if (!thread) return 'fenced'
+        for (const [name, text] of parts) thread.parts.set(name, text)
+        if (head) thread.snapshot = head
+        return 'saved'
+      }),
 
     compact: (threadId, upTo) =>
       answer('store.compact', () => {

@@ -9,17 +9,18 @@ import type {
   Heard,
   OptionTable,
   Remembered,
+  RunStartEvent,
+  StateOptions,
   Telemetry,
+  ThreadEvent,
   ThreadInfo,
   ThreadState,
 } from '../protocol/index.ts'
 import {
   anything,
-  applyEntry,
   approvalsOf,
   cancelReason,
   checkOptions,
-  emptyThread,
   invalidInput,
   isObject,
   isTraceContext,
@@ -27,18 +28,22 @@ import {
   logPosition,
   MillraceError,
   oneOf,
-  snapshotOf,
   someText,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import { advance, controlAt } from './control.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Hub } from './hub.ts'
+import { findLast, readLog } from './read-log.ts'
+import { findCall, readSnapshot } from './snapshot.ts'
 import type { NewThread, ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
 import type { ReadOptions, SayOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
+import { pause } from './turns.ts'
 import { followLater, followUntil } from './until.ts'
+import { readView } from './view.ts'
 
 /** What the threads of an app share. */
 export interface Shared {
@@ -65,6 +70,10 @@ const followTable: OptionTable<FollowOptions> = {
   signal: (value) => !(value instanceof AbortSignal) && 'must be an AbortSignal',
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
+const stateTable: OptionTable<StateOptions> = {
+  bytes: (value) => value !== Number.POSITIVE_INFINITY && wholeNumber(0)(value),
+  before: wholeNumber(1),
+}
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
 const answerTable: OptionTable<Answer> = {
   approved: yesOrNo,
@@ -80,6 +89,7 @@ const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, u
 export function openThread(asked: NewThread, shared: Shared): Thread {
   const { store, hub, agents, wake, exchanges, telemetry, checkOpen } = shared
   const { id } = asked
+  const log = { store, threadId: id }
 
   async function info(op: string): Promise<ThreadInfo> {
     checkOpen(op)
@@ -106,37 +116,20 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     )
   }
 
-  /** Everything up to a number, or all there is. */
-  async function fold(
-    upTo = Number.POSITIVE_INFINITY,
-    onEntry?: (entry: Entry) => void,
-  ): Promise<ThreadState> {
-    const state = emptyThread()
-    while (state.head < upTo) {
-      const limit = Math.min(pageSize, upTo - state.head)
-      // One by one where it has to stop within what may be joined.
-      const page = await store.read(id, { after: state.head, limit, split: Number.isFinite(upTo) })
-      if (page.length === 0) break
-      for (const entry of page) {
-        applyEntry(state, entry)
-        onEntry?.(entry)
-      }
-    }
-    return state
-  }
-
   /** How long the words of a round are so far; undefined if there is no such round. */
   async function wordsIn(run: string, round: number): Promise<number | undefined> {
-    let origin = ''
+    const { head } = await info('thread.heard')
+    const start = await findLast(log, head, ({ event }) => isNewRun(event) && event.runId === run)
     let current = 0
     let length: number | undefined
-    await fold(undefined, ({ event }) => {
-      if (event.type === 'run-start' && event.resumes === undefined) [origin, current] = [event.runId, 0]
-      if (event.type === 'round-start') current = event.round
-      if (origin !== run || current !== round) return
-      if (event.type === 'round-start' || event.type === 'round-retract') length = 0
-      if (event.type === 'text') length = (length ?? 0) + event.text.length
-    })
+    for await (const page of start ? readLog(log, { after: start.seq }) : [])
+      for (const { event } of page) {
+        if (isNewRun(event)) return length
+        if (event.type === 'round-start') current = event.round
+        if (current !== round) continue
+        if (event.type === 'round-start' || event.type === 'round-retract') length = 0
+        if (event.type === 'text') length = (length ?? 0) + event.text.length
+      }
     return length
   }
 
@@ -158,31 +151,53 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         `a decision must be { approved: true | false, reason?, input?, remember? }, not ${kindOf(answer)}`,
       )
     checkOptions(answer, answerTable, { op, what: 'the field' })
-    const agent = agentOf(await info(op), op)
-    let earlier: { seq: number; event: ApprovalEvent } | undefined
-    const state = await fold(undefined, ({ seq, event }) => {
-      if (event.type === 'approval' && event.callId === callId) earlier ??= { seq, event }
-    })
+    const known = await info(op)
+    const agent = agentOf(known, op)
+    const state = await controlAt(log, known.head)
     const decision = {
       callId,
       ...Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)),
     } as ApprovalEvent
-    if (earlier) return counted(earlier, decision, op)
-    if (!state.run || !approvalsOf(state).some((request) => request.callId === callId))
-      throw tooLate(state, callId, op)
-    const event = await agent.readDecision(decision, state.run, op)
-    const entry = await signal(`approval:${callId}`, event)
-    return counted(entry as { seq: number; event: ApprovalEvent }, decision, op)
+    const isOpen = approvalsOf(state).some((request) => request.callId === callId)
+    const decided = state.decisions.get(callId)
+    if (state.run && isOpen && decided === undefined) {
+      const event = await agent.readDecision(decision, state.run, op)
+      return counted(await signal(`approval:${callId}`, event), decision, { state, op })
+    }
+    const { seq, isUsed } = decided === undefined ? await lookUpCall(callId) : { seq: decided, isUsed: true }
+    if (seq === undefined) throw tooLate(state, callId, { isUsed, op })
+    const [entry] = await store.read(id, { after: seq - 1, limit: 1 })
+    return counted(entry as Entry, decision, { state, op })
   }
 
   /** The number of the decision that stands in the log, if it is this one, and if it came in time. */
-  async function counted(entry: { seq: number; event: ApprovalEvent }, decision: ApprovalEvent, op: string) {
+  async function counted(
+    entry: Entry,
+    decision: ApprovalEvent,
+    { state, op }: { readonly state: ThreadState; readonly op: string },
+  ) {
     const { callId } = decision
-    // Somebody may have stopped the run in between; whoever came first in the log counts.
-    const before = await fold(entry.seq - 1)
+    // Somebody may have stopped the run in between: the first one in the log counts.
+    const at = entry.seq - 1
+    const before = state.head <= at ? await advance(log, state, at) : await controlAt(log, at)
     const open = approvalsOf(before).some((request) => request.callId === callId)
-    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, op)
-    return sameDecision(entry, decision, op)
+    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, { isUsed: true, op })
+    return sameDecision(entry as Decided, decision, op)
+  }
+
+  /** Whether the thread has used a call id, and the number of the first decision about it. */
+  async function lookUpCall(callId: string): Promise<{ readonly isUsed: boolean; readonly seq?: number }> {
+    const snapshot = await readSnapshot(log)
+    const saved = snapshot && (await findCall(log, snapshot, callId))
+    if (saved?.seq !== undefined) return saved
+    const [own] = callId.split('/', 1)
+    let isUsed = saved?.isUsed ?? false
+    for await (const page of readLog(log, { after: saved && snapshot ? snapshot.thread.head : 0 }))
+      for (const { seq, event } of page) {
+        if (event.type === 'approval' && event.callId === callId) return { isUsed: true, seq }
+        if (event.type === 'tool-call' || event.type === 'tool-input-start') isUsed ||= event.callId === own
+      }
+    return { isUsed }
   }
 
   return {
@@ -221,7 +236,11 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       const { after = 0, signal, until } = options
       checkOpen(op)
       const open = (from: number) =>
-        followUntil(hub.follow(id, from, signal), { until, info: () => info(op), fold: () => fold(from) })
+        followUntil(hub.follow(id, from, signal), {
+          until,
+          info: () => info(op),
+          fold: () => controlAt(log, from),
+        })
       return after === 'now' ? followLater(info(op).then(({ head }) => open(head))) : open(after)
     },
 
@@ -230,14 +249,17 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, readTable, { op, what: 'the option' })
       checkOpen(op)
       const { after = 0, limit = pageSize, split } = options
+      await pause()
       return store.read(id, { after, limit, split })
     },
 
-    async state() {
+    async state(options = {}) {
       const op = 'thread.state'
+      checkOptions(options, stateTable, { op, what: 'the option' })
+      const { bytes = Number.POSITIVE_INFINITY, before = Number.POSITIVE_INFINITY } = options
       const known = await info(op)
       // What the store says of it may be older or newer, so its head and status are the log's.
-      return { ...known, ...snapshotOf(await fold()) }
+      return { ...known, ...(await readView(log, { bytes, before })) }
     },
 
     async exchanges(options) {
@@ -332,12 +354,13 @@ function taken(id: string, op: string): MillraceError {
   return new MillraceError({ op, code: 'conflict', message: `there is a thread '${id}' already` })
 }
 
+interface Decided {
+  readonly seq: number
+  readonly event: ApprovalEvent
+}
+
 /** The same decision once more is no second one. */
-function sameDecision(
-  earlier: { seq: number; event: ApprovalEvent },
-  decision: ApprovalEvent,
-  op: string,
-): number {
+function sameDecision(earlier: Decided, decision: ApprovalEvent, op: string): number {
   const { approved, input } = earlier.event
   const same =
     approved === decision.approved &&
@@ -354,14 +377,21 @@ function remembersTheSame(kept: Remembered | undefined, asked: unknown): boolean
   return kept?.for === howLong && JSON.stringify(kept?.rules) === JSON.stringify(rules)
 }
 
-function tooLate(state: ThreadState, callId: string, op: string): MillraceError {
-  const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)
-  const known = state.run?.callIds.has(callId.split('/')[0] as string)
-  if (!known) {
+function tooLate(
+  state: ThreadState,
+  callId: string,
+  { isUsed, op }: { readonly isUsed: boolean; readonly op: string },
+): MillraceError {
+  if (!isUsed) {
+    const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)
     const message = `no call '${callId}' waits for a decision; waiting: ${waiting.join(', ') || 'none'}`
     return invalidInput(op, message)
   }
   const why = cancelReason(state) ?? state.error?.message ?? 'it is dealt with'
   const message = `nobody waits for a decision about the call '${callId}' any more: ${why}`
   return new MillraceError({ op, code: 'conflict', message })
+}
+
+function isNewRun(event: ThreadEvent): event is RunStartEvent {
+  return event.type === 'run-start' && event.resumes === undefined
 }

@@ -63,6 +63,12 @@ export interface ListOptions {
   readonly search?: string | undefined
 }
 
+/** Texts are the caller's own and mean nothing to a store. */
+export interface SnapshotWrite {
+  readonly parts: Iterable<readonly [name: string, text: string]>
+  readonly head?: { readonly seq: number; readonly state: string } | undefined
+}
+
 export type WatchListener = (threadId: string, head?: number) => void
 
 /**
@@ -154,6 +160,16 @@ export interface ThreadStore {
   stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
   /** What a caller uses now. */
   usage(caller: string): Promise<CallerUsage>
+
+  /** The head of the thread's last snapshot: a fold of its log up to `seq`. Undefined if there is none, or no such thread. */
+  snapshot(threadId: string): Promise<{ readonly seq: number; readonly state: string } | undefined>
+  /** A part of it by its name. */
+  snapshotPart(threadId: string, name: string): Promise<string | undefined>
+  /**
+   * Writes parts of a snapshot, and with `head` what `snapshot()` gives from then on: all of it or nothing. Others of its parts stay as
+   * they are. `fenced` as for `append`. A snapshot goes with its thread; a fork has none at first. It may be lost, the log must not.
+   */
+  saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
 
   /**
    * Joins deltas that stand side by side among the entries with numbers up to `upTo`, so that the log takes less room. Nothing

@@ -13,6 +13,7 @@ import {
 } from '../protocol/index.ts'
 import type { Thread, ThreadStore } from './index.ts'
 import { memoryStore } from './index.ts'
+import { checkSnapshots } from './snapshot.test-kit.ts'
 import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from './sqlite.ts'
 import type { Weather } from './storm.test-kit.ts'
@@ -71,6 +72,11 @@ async function check(storm: Storm, { isCalm }: { isCalm: boolean }): Promise<voi
     await comesToRest(app.thread(id))
     const entries = await store.read(id, { after: 0, limit: 1_000_000 })
     checkLog(entries)
+    const split = await store.read(id, { after: 0, limit: 1_000_000, split: true })
+    await checkSnapshots(
+      split,
+      [1, 2, 3, 4].map((n) => ({ to: Math.floor((n * split.length) / 4), isOther: n % 2 === 0 })),
+    )
     if (isCalm && storm.forks === 0) checkRequests(entries, storm.asked)
     const isReader = (reader: Reader) => reader.thread === id && !reader.outlives
     for (const reader of readers.filter(isReader)) await checkReader(reader, entries)

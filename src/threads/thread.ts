@@ -7,6 +7,7 @@ import type {
   Heard,
   InputUserMessage,
   SendOptions,
+  StateOptions,
   ThreadInfo,
   ThreadView,
 } from '../protocol/index.ts'
@@ -36,7 +37,8 @@ export interface Thread {
   /** Every entry after a number, as it becomes durable, at the reader's pace: one far behind gets deltas joined. */
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
-  state(): Promise<ThreadView>
+  /** Its `earlier` says how many messages `bytes` or `before` has left out. */
+  state(options?: StateOptions): Promise<ThreadView>
   /**
    * The model calls of a run as they went over the wire, in order; those under way in this process as far as they have come.
    * Rejects with `not_found` if the app does not record them.

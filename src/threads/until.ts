@@ -1,5 +1,6 @@
 import type { Entry, ThreadState } from '../protocol/index.ts'
-import { applyEntry, isOpen, nextThreadAction } from '../protocol/index.ts'
+import { isOpen, nextThreadAction } from '../protocol/index.ts'
+import { applyControl } from './control.ts'
 import type { Following } from './hub.ts'
 
 /** Follows until what was asked for has come about. Rejects with `not_found` if there is no such thread. */
@@ -12,7 +13,7 @@ export function followUntil(
   }: {
     readonly until: 'idle' | number | undefined
     readonly info: () => Promise<{ readonly head: number }>
-    /** The thread as it was where the following begins. */
+    /** The thread where the following begins, as far as it decides about what comes next. */
     readonly fold: () => Promise<ThreadState>
   },
 ): Following {
@@ -44,7 +45,7 @@ export function followUntil(
 
   function note(entry: Entry) {
     if (!state || until === undefined) return
-    applyEntry(state, entry)
+    applyControl(state, entry)
     endIfReached(state)
   }
 

@@ -1,19 +1,34 @@
 import type { Loop, ThreadDoor } from '../agent/index.ts'
-import type { Entry, RunEvent, RunState, Telemetry, ThreadInfo, WaitingInput } from '../protocol/index.ts'
+import type {
+  Entry,
+  Message,
+  RunEvent,
+  RunState,
+  Telemetry,
+  ThreadInfo,
+  WaitingInput,
+} from '../protocol/index.ts'
 import {
+  answerKey,
   applyEntry,
   beginRun,
   cancelReason,
+  dropForgotten,
   emptyThread,
   isOpen,
   MillraceError,
   nextThreadAction,
+  savedMessages,
   textOfDelta,
   toMillraceError,
 } from '../protocol/index.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Following, Hub } from './hub.ts'
 import type { Journal, Writer } from './journal.ts'
+import { readLog } from './read-log.ts'
+import { saveSnapshot } from './save-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import { readSnapshot, restore } from './snapshot.ts'
 import type { Lease, ThreadStore } from './store.ts'
 
 /** Does what a thread that was claimed has to do, until there is nothing left. */
@@ -44,7 +59,11 @@ export interface WorkerOptions {
   readonly onError: (error: MillraceError) => void
 }
 
-const pageSize = 1000
+/** A snapshot is saved when a thread comes to rest and so much was added since the last one. */
+const restingEntries = 500
+const restingChars = 256 * 1024
+/** And while a long log is folded, so that it need not be folded again, nor held. */
+const foldingEntries = 20_000
 
 /** What a run begins with: the context of its tools, or why it is over at once. */
 interface Given {
@@ -62,7 +81,10 @@ function restOf(next: ReturnType<typeof nextThreadAction>['type']): 'idle' | 'wa
 export function startWorker(options: WorkerOptions): Worker {
   const { store, hub, lease, agent, onError } = options
   const { threadId } = lease
-  const state = emptyThread()
+  let state = emptyThread()
+  let snapshot: Snapshot | undefined
+  /** How much was heard of answers since the snapshot, by run and round. */
+  let heard = new Map<string, number>()
   /** What the open run has told so far, without its words. */
   let told: RunEvent[] = []
   let loop: Loop | undefined
@@ -92,20 +114,53 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** The log as it is, before anything of it is ours. */
   async function fold(): Promise<void> {
-    for (;;) {
-      const page = await store.read(threadId, { after: state.head, limit: pageSize })
-      if (page.length === 0) return
+    const log = { store, threadId }
+    snapshot = await readSnapshot(log)
+    const restored = snapshot && (await restore(log, snapshot))
+    if (restored) state = restored
+    else snapshot = undefined
+    for await (const page of readLog(log, { after: state.head }))
       for (const entry of page) {
         applyEntry(state, entry)
         remember(entry)
+        if (entry.event.type === 'run-end' && addedEntries() >= foldingEntries) await save()
+        if (abandoned) return
       }
-    }
   }
 
   function remember({ event }: Entry) {
+    if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
     if (event.type === 'run-start' && event.resumes === undefined) told = []
     if (event.type !== 'stop' && event.type !== 'heard' && textOfDelta(event) === undefined) told.push(event)
     if (event.type === 'run-end' && event.outcome !== 'suspended') told = []
+  }
+
+  function addedEntries(): number {
+    return state.head - (snapshot?.thread.head ?? 0)
+  }
+
+  function hasGrown(): boolean {
+    return (
+      addedEntries() >= restingEntries || isLong(savedMessages(state, snapshot?.messages ?? 0), restingChars)
+    )
+  }
+
+  async function save(): Promise<void> {
+    // It would all stand in the head, which is written each time.
+    if (isLong(state.waiting, restingChars)) return
+    const trimmed = heard
+    heard = new Map()
+    try {
+      const saved = await saveSnapshot(state, { store, lease, last: snapshot, heard: trimmed })
+      if (saved === 'fenced') return abandon()
+      if (saved === snapshot) heard = new Map([...trimmed, ...heard])
+      else if (saved && state.run) dropForgotten(state.run, saved.needed)
+      snapshot = saved
+    } catch (thrown) {
+      // The log has it all: it only takes longer the next time.
+      onError(toMillraceError(thrown, { op: 'thread.run', code: 'store_error' }))
+      heard = new Map([...trimmed, ...heard])
+    }
   }
 
   /** Takes what is written from now on, by us and by others, in the order of the log. */
@@ -205,6 +260,8 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   async function release(status: 'idle' | 'waiting' | 'runnable'): Promise<boolean> {
+    if (status === 'idle' && hasGrown()) await save()
+    if (abandoned || status !== restOf(nextThreadAction(state).type)) return false
     const { head } = state
     const left = await store.release(lease, { head, status })
     if (left === 'moved') {
@@ -218,6 +275,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   async function work(): Promise<void> {
     await fold()
+    if (abandoned) return
     const tracking = track()
     tracking.catch(failed)
     while (!abandoned && !handingOver) {
@@ -286,6 +344,16 @@ export function startWorker(options: WorkerOptions): Worker {
       leave()
     },
   }
+}
+
+/** Whether these messages are longer than so many characters. */
+function isLong(items: Iterable<{ readonly message: Message }>, most: number): boolean {
+  let chars = 0
+  for (const { message } of items) {
+    chars += JSON.stringify(message).length
+    if (chars > most) return true
+  }
+  return false
 }
 
 function givenUp(losses: number): MillraceError {

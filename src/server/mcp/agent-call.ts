@@ -76,7 +76,7 @@ export function agentCalls({ app, sdk, closing, heartbeatMs, onError }: AgentCal
     const isDecided = place ? await decide(sdk, thread, request.inputResponses) : true
 
     async function waits(answered: Answered, place: Place) {
-      const { approvals } = await thread.state()
+      const { approvals } = await thread.state({ bytes: 0 })
       // One that dismissed the question is not asked again and again.
       if (call.canAsk && isDecided && approvals.length > 0) return askUser(sdk, asked, place, approvals)
       return waitingResult(asked, answered, approvals)
@@ -85,7 +85,7 @@ export function agentCalls({ app, sdk, closing, heartbeatMs, onError }: AgentCal
     let seq = place?.seq
     if (seq === undefined && input.prompt !== undefined) {
       // Nothing that is said now is heard before that is decided.
-      if ((await thread.state()).approvals.length > 0)
+      if ((await thread.state({ bytes: 0 })).approvals.length > 0)
         return waits({ ...foldAnswer().answered(), outcome: 'suspended' }, asked)
       seq = await thread.send(input.prompt)
     }
@@ -145,7 +145,7 @@ async function stopOwn(
   thread: Thread,
   { begun, seq, reason }: { begun: boolean; seq: number | undefined; reason: unknown },
 ): Promise<void> {
-  const { queued, run } = await thread.state()
+  const { queued, run } = await thread.state({ bytes: 0 })
   const isOthers = run !== undefined && run.outcome === undefined && queued.some((one) => one.seq === seq)
   if (begun || !isOthers)
     await thread.stop(typeof reason === 'string' && reason ? reason : 'cancelled by the MCP client')

@@ -61,7 +61,7 @@ export async function decide(
   thread: Thread,
   responses: Record<string, unknown> | undefined,
 ): Promise<boolean> {
-  const { approvals } = await thread.state()
+  const { approvals } = await thread.state({ bytes: 0 })
   let answered = true
   for (const { callId } of approvals) {
     const response = inputResponse(responses, callId)

@@ -28,6 +28,7 @@ import { beginCopy, copySlice, lastOfCopy, removed } from './fork.ts'
 import { listing } from './list.ts'
 import type { EntryRow, Origin, ThreadRow } from './rows.ts'
 import { entriesOf, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
+import { snapshots } from './snapshots.ts'
 import { prepareStatements } from './statements.ts'
 import { strandedFinder } from './stranded.ts'
 import type { Sweeper } from './sweep.ts'
@@ -70,7 +71,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const { path, busyMs, pollMs } = options
   const now = () => Math.round(options.now())
   const sql = prepareStatements(database)
-  const { read, write, close } = commits(database, { path, busyMs })
+  const line = commits(database, { path, busyMs })
+  const { read, write, close } = line
   const list = listing(database, { now, read })
   const callers = callerRows(sql)
   const findStranded = strandedFinder(sql)
@@ -427,6 +429,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       read('store.stranded', () => findStranded(limit, { agents, runs, time: now() })),
 
     usage: (caller) => read('store.usage', () => callers.usageByName(caller, now())),
+
+    ...snapshots(database, line),
 
     async compact(threadId, upTo) {
       const op = 'store.compact'

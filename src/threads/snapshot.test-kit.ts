@@ -1,0 +1,110 @@
+import { expect } from 'vitest'
+import type { Entry, ThreadState } from '../protocol/index.ts'
+import {
+  answerKey,
+  applyEntry,
+  approvalsOf,
+  dropForgotten,
+  emptyThread,
+  isOpen,
+  messagesOf,
+  nextThreadAction,
+  transcriptOf,
+  turnStart,
+  usageOf,
+} from '../protocol/index.ts'
+import type { Lease, ThreadStore } from './index.ts'
+import { memoryStore } from './index.ts'
+import { saveSnapshot } from './save-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import { readSnapshot, restore } from './snapshot.ts'
+
+export function fold(entries: readonly Entry[], state = emptyThread()): ThreadState {
+  for (const entry of entries) applyEntry(state, entry)
+  return state
+}
+
+export async function stored(entries: readonly Entry[]): Promise<{ store: ThreadStore; lease: Lease }> {
+  const store = memoryStore()
+  await store.create({ id: 't', agent: 'a' }, { entries })
+  const claim = await store.claim('t', 'worker', 10_000)
+  return { store, lease: claim?.lease as Lease }
+}
+
+/** Everything that can be told of a thread from what a worker has of it. */
+export function tellable(state: ThreadState) {
+  const { run, decisions, earlierUsage, ...thread } = state
+  const transcript = run ? transcriptOf(run) : []
+  return {
+    ...thread,
+    decisions: [...decisions],
+    action: nextThreadAction(state),
+    approvals: approvalsOf(state),
+    usage: usageOf(state),
+    messages: run && messagesOf(run),
+    turn: transcript.slice(turnStart(transcript)),
+    run: run && {
+      callIds: [...run.callIds],
+      granted: run.granted,
+      summaries: run.summaries,
+      contextTokens: run.contextTokens,
+      outcome: run.outcome,
+      id: run.runId,
+      origin: run.originId,
+      trace: run.trace,
+    },
+  }
+}
+
+/** Workers fold a log one after the other, each from the snapshot of the one before, and save it where it can be saved. */
+export async function foldInTurns(
+  entries: readonly Entry[],
+  turns: readonly Turn[],
+  writes = Number.POSITIVE_INFINITY,
+) {
+  const { store: whole, lease } = await stored(entries)
+  let written = 0
+  const store: ThreadStore = {
+    ...whole,
+    saveSnapshot: async (...save) => (++written > writes ? 'fenced' : whole.saveSnapshot(...save)),
+  }
+  const log = { store, threadId: 't' }
+  const heard = new Map<string, number>()
+  let state = emptyThread()
+  let last: Snapshot | undefined
+  for (const { to, isOther } of turns) {
+    if (isOther) {
+      state = last ? ((await restore(log, last)) as ThreadState) : emptyThread()
+      heard.clear()
+    }
+    for (const entry of entries.slice(state.head, Math.max(state.head, to))) {
+      applyEntry(state, entry)
+      const { event } = entry
+      if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
+    }
+    if (!state.run || isOpen(state.run)) continue
+    const saved = await saveSnapshot(state, { store, lease, last, heard, partChars: 500 })
+    if (saved === 'fenced') break
+    last = saved as Snapshot
+    heard.clear()
+    dropForgotten(state.run, last.needed)
+  }
+  return { store, lease, log, last }
+}
+
+export interface Turn {
+  /** How far the log has grown. */
+  readonly to: number
+  /** A process that knows only what was saved. */
+  readonly isOther: boolean
+}
+
+/** Going on from the snapshots that are saved in these turns gives the thread of the whole log. Its entries must not be joined. */
+export async function checkSnapshots(entries: readonly Entry[], turns: readonly Turn[]): Promise<void> {
+  const { log, last } = await foldInTurns(entries, turns)
+  const snapshot = await readSnapshot(log)
+  expect(snapshot).toEqual(last && JSON.parse(JSON.stringify(last)))
+  if (!snapshot) return
+  const restored = (await restore(log, snapshot)) as ThreadState
+  expect(tellable(fold(entries.slice(snapshot.thread.head), restored))).toEqual(tellable(fold(entries)))
+}
