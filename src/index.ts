@@ -161,6 +161,7 @@ export type {
   App,
   AppOptions,
   Batch,
+  Budget,
   CallerUsage,
   CreateOptions,
   ExchangeStore,

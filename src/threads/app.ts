@@ -5,6 +5,7 @@ import type {
   JsonObject,
   MillraceError,
   OptionTable,
+  Problem,
   Telemetry,
   ThreadInfo,
   ThreadPage,
@@ -22,6 +23,8 @@ import {
   someText,
   wholeNumber,
 } from '../protocol/index.ts'
+import type { Budget } from './budget.ts'
+import { budget } from './budget.ts'
 import { dispatcher } from './dispatcher.ts'
 import { errorListener } from './error-listener.ts'
 import { exchangeRecorder } from './exchanges/recorder.ts'
@@ -64,6 +67,8 @@ export interface ThreadOptions {
   readonly agent?: string | undefined
   /** Whose it is. */
   readonly user?: string | undefined
+  /** Whom quotas count it for; `user` if absent. Where that is absent too, nothing is limited. */
+  readonly caller?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -96,6 +101,8 @@ export interface App {
   thread(id?: string, options?: ThreadOptions): Thread
   /** Those changed last come first. */
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  /** The bytes that this process holds for clients: those of followers that name a caller, and what a server counts beside them. */
+  readonly buffer: Budget
   /**
    * Ends well: takes nothing up any more, lets running tools finish for `graceMs` (10 s), leaves what is not done to the next
    * process, and ends all followers. A store that was handed in stays open: whoever opened it closes it.
@@ -123,7 +130,22 @@ const appTable: OptionTable<AppOptions> = {
   onError: aFunction,
 }
 
-const threadTable: OptionTable<ThreadOptions> = { agent: someText, user: someText, metadata: anObject }
+/** It comes with every list and every run, so it is for labels. What is larger is said in the conversation. */
+const mostMetadata = 16 * 1024
+
+function metadataProblem(value: unknown): Problem {
+  const problem = anObject(value)
+  if (problem) return problem
+  const bytes = new TextEncoder().encode(JSON.stringify(value)).length
+  return bytes > mostMetadata && `must be at most ${mostMetadata} bytes of JSON, not ${bytes}`
+}
+
+const threadTable: OptionTable<ThreadOptions> = {
+  agent: someText,
+  user: someText,
+  caller: someText,
+  metadata: metadataProblem,
+}
 
 const listTable: OptionTable<ThreadsOptions> = {
   limit: (value) => wholeNumber(1)(value) || (Number(value) > 1000 && 'must be at most 1000'),
@@ -133,6 +155,9 @@ const listTable: OptionTable<ThreadsOptions> = {
   status: oneOf('idle', 'queued', 'running', 'waiting'),
   search: someText,
 }
+
+/** What a process holds for its clients, unless a server says otherwise. */
+const defaultBufferBytes = 256 * 1024 * 1024
 
 const closeTable: OptionTable<{ graceMs?: number | undefined }> = { graceMs: atLeast(0) }
 
@@ -161,7 +186,8 @@ export function millrace(options: AppOptions): App {
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
   const exchanges = options.exchanges && exchangeRecorder({ store: options.exchanges, onError })
-  const followers = hub(store)
+  const buffer = budget(defaultBufferBytes)
+  const followers = hub(store, buffer)
   const writing = journal({
     store,
     flushMs,
@@ -213,6 +239,7 @@ export function millrace(options: AppOptions): App {
 
   return {
     agents: [...agents.keys()],
+    buffer,
     async notices(agent = firstAgent) {
       const found = agents.get(agent)
       if (!found) throw unknownAgent(agent, [...agents.keys()], 'app.notices')
@@ -222,10 +249,16 @@ export function millrace(options: AppOptions): App {
       const op = 'app.thread'
       checkThreadId(id, op)
       checkOptions(options, threadTable, { op, what: 'the option' })
-      const { agent = firstAgent, user, metadata } = options
+      const { agent = firstAgent, user, caller = user, metadata } = options
       if (!agents.has(agent)) throw unknownAgent(agent, [...agents.keys()], op)
       return openThread(
-        { id, agent, ...(user !== undefined && { user }), ...(metadata && { metadata }) },
+        {
+          id,
+          agent,
+          ...(user !== undefined && { user }),
+          ...(caller !== undefined && { caller }),
+          ...(metadata && { metadata }),
+        },
         shared,
       )
     },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
+import { budget } from './budget.ts'
 import { hub } from './hub.ts'
 import type { ThreadStore } from './index.ts'
 import { memoryStore } from './index.ts'
@@ -7,22 +8,24 @@ import { journal } from './journal.ts'
 import type { Lease } from './store.ts'
 import { numbersOf, wordsOf } from './threads.test-kit.ts'
 
+const mebibyte = 1024 * 1024
+
 const open: ThreadStore[] = []
 afterEach(async () => {
   for (const store of open.splice(0)) await store.close()
 })
 
-async function setUp(store = memoryStore()) {
+async function setUp(store = memoryStore(), buffer = budget(64 * mebibyte)) {
   open.push(store)
   await store.create({ id: 't', agent: 'a' })
   await store.signal('t', undefined, { type: 'stop', reason: 'to make it runnable' })
   const lease = (await store.claim('t', 'me', 60_000))?.lease as Lease
-  const following = hub(store)
+  const following = hub(store, buffer)
   async function write(...texts: string[]) {
     const [entries] = await store.append([{ lease, events: texts.map((text) => ({ type: 'text', text })) }])
     return entries as readonly Entry[]
   }
-  return { store, lease, following, write }
+  return { store, lease, following, write, buffer }
 }
 
 async function take(entries: AsyncIterator<Entry, undefined>, upTo: number): Promise<Entry[]> {
@@ -88,6 +91,54 @@ describe('following', () => {
     expect(entries.length).toBeLessThan(100)
   })
 
+  test('a follower that does not read holds about a mebibyte, and gets large entries when it reads', async () => {
+    const { following, write, buffer } = await setUp()
+    const slow = following.follow('t', 1, { caller: 'ann' })
+    const quick = following.follow('t', 1, { caller: 'bob' })
+    const first = [slow.next(), quick.next()]
+    await new Promise((resolve) => setImmediate(resolve))
+    const large = 'x'.repeat(300_000)
+    for (let count = 0; count < 20; count++) {
+      following.publish('t', await write(large))
+      if (count > 0) expect((await quick.next()).value).toMatchObject({ seq: count + 2 })
+      else await Promise.all(first)
+      expect(buffer.used).toBeLessThan(4 * mebibyte)
+    }
+    const entries = await take(slow, 21)
+    numbersOf(entries, 2)
+    expect(wordsOf(entries)).toBe(large.repeat(19))
+    const waiting = [slow.next(), quick.next()]
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(buffer.used).toBe(0)
+    const huge = 'y'.repeat(4_000_000)
+    following.publish('t', await write(huge))
+    const [one, other] = await Promise.all(waiting)
+    expect(one?.value).toBe(other?.value)
+    expect(buffer.used).toBeGreaterThan(8_000_000)
+    await slow.return?.()
+    await quick.return?.()
+    expect(buffer.used).toBe(0)
+  })
+
+  test('followers of one caller share a quarter of the buffer, and wait for each other to read', async () => {
+    const { following, write, buffer } = await setUp(memoryStore(), budget(8 * mebibyte))
+    for (let count = 0; count < 4; count++) await write('x'.repeat(300_000))
+    const open = (caller: string) => following.follow('t', 1, { caller })
+    const [one, two, others] = [open('ann'), open('ann'), open('bob')]
+    expect((await one.next()).value).toMatchObject({ seq: 5 })
+    let isRead = false
+    const second = two.next().then(() => {
+      isRead = true
+    })
+    expect((await others.next()).value).toMatchObject({ seq: 5 })
+    expect(isRead).toBe(false)
+    // Asking for more says that what was read is sent.
+    void one.next()
+    await second
+    for (const follower of [one, two, others]) await follower.return?.()
+    expect(buffer.used).toBe(0)
+  })
+
   test('what others write is read when they say so, also if that is before somebody keeps up', async () => {
     const { following, write } = await setUp()
     const reader = following.follow('t', 1)
@@ -125,11 +176,11 @@ describe('following', () => {
   test('it ends with the signal, with the thread, and with the hub, also while it waits', async () => {
     const { following, store } = await setUp()
     const stopping = new AbortController()
-    const bySignal = following.follow('t', 1, stopping.signal).next()
+    const bySignal = following.follow('t', 1, { signal: stopping.signal }).next()
     await new Promise((resolve) => setImmediate(resolve))
     stopping.abort()
     expect((await bySignal).done).toBe(true)
-    expect((await following.follow('t', 0, stopping.signal).next()).done).toBe(true)
+    expect((await following.follow('t', 0, { signal: stopping.signal }).next()).done).toBe(true)
 
     const byThread = following.follow('t', 1).next()
     const byHub = following.follow('other', 0)
@@ -157,10 +208,12 @@ describe('following', () => {
   test('a store that fails is told to those who follow, once', async () => {
     const { store, write } = await setUp()
     let broken = false
-    const failing = hub({
+    const reads = {
       ...store,
-      read: (id, options) => (broken ? Promise.reject(new Error('disk on fire')) : store.read(id, options)),
-    })
+      read: (...args: Parameters<ThreadStore['read']>) =>
+        broken ? Promise.reject(new Error('disk on fire')) : store.read(...args),
+    }
+    const failing = hub(reads, budget(Number.POSITIVE_INFINITY))
     const reader = failing.follow('t', 1)
     const next = reader.next()
     await new Promise((resolve) => setImmediate(resolve))

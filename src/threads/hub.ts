@@ -1,20 +1,22 @@
 import type { Entry } from '../protocol/index.ts'
 import { MillraceError } from '../protocol/index.ts'
+import type { Budget } from './budget.ts'
 import { firstOf, joinEntries } from './entries.ts'
+import { entryBytes } from './entry-bytes.ts'
 import type { ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
 
 /**
- * Brings what is written to whoever follows. One that keeps up is handed each entry as it becomes durable, the same object as
- * all others; one that is behind reads from the store at its own pace, deltas joined, and holds up nobody.
+ * Brings what is written to the followers of threads. A live follower is handed each entry as it becomes durable, the same object
+ * as all others; one that is behind reads from the store at its own pace, deltas joined, and delays no other.
  */
 export interface Hub {
   /** Entries of a thread that have become durable, through this process. */
   publish(threadId: string, entries: readonly Entry[]): void
   /** Somebody wrote to a thread, as far as `head` if that is known: there may be something to read. */
   changed(threadId: string, head?: number): void
-  /** Every entry after a number. Ends with the signal, with the thread, or when the hub is closed. */
-  follow(threadId: string, after: number, signal?: AbortSignal): Following
+  /** Every entry after a number. Ends with the signal, with the thread, or when the hub is closed. What it holds counts for `caller`. */
+  follow(threadId: string, after: number, options?: FollowerOptions): Following
   /** The same for whoever works on the thread, and is no listener. */
   track(threadId: string, after: number): Following
   /** How many listeners there are, and how many entries the one that is furthest behind has not been handed yet. */
@@ -22,6 +24,11 @@ export interface Hub {
   /** A thread was deleted: whoever follows it comes to an end. */
   deleted(threadId: string): void
   close(): void
+}
+
+interface FollowerOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly caller?: string | undefined
 }
 
 export interface Following extends AsyncIterableIterator<Entry, undefined> {
@@ -36,8 +43,21 @@ interface Tail {
   /** Something was written that those who keep up have not been handed. */
   stale: boolean
   reading: Promise<void> | undefined
-  readonly abreast: Set<Follower>
+  readonly live: Set<Follower>
   readonly followers: Set<Follower>
+  /** What some live follower has not dealt with yet: one list for all of them. An entry's place is that of the first plus its index. */
+  recent: Recent[]
+  first: number
+  /** The bytes of all entries that were ever delivered, and of those in `recent`. */
+  delivered: number
+  held: number
+  /** How many live followers are not waiting for the next entry. */
+  busy: number
+}
+
+interface Recent {
+  readonly entry: Entry
+  readonly bytes: number
 }
 
 interface Follower {
@@ -46,19 +66,25 @@ interface Follower {
   /** The last number that it has handed out. */
   readonly handed: number
   readonly isListener: boolean
-  hear(entries: readonly Entry[]): void
+  /** The place of the first recent entry that it still needs, be it only to send it. */
+  readonly needs: number
+  /** So much is about to be delivered. One that would have more than `most` bytes waiting is live no more. */
+  expect(count: number, bytes: number, most: number): void
   /** There is something to read, or nothing ever again. */
   wake(error?: unknown): void
 }
 
-/** So many entries may wait for one that keeps up before it counts as behind. */
-const farBehind = 512
+/** So many entries, and bytes, may wait for a live follower before it counts as behind. One delivery may be larger. */
+const mostEntries = 512
+const mostBytes = 1024 * 1024
+/** The same while the process holds too much. */
+const fewBytes = 64 * 1024
 /** From here on those that wait are handed out joined. */
 const worthJoining = 32
 const pageSize = 512
 const op = 'thread.follow'
 
-export function hub(store: ThreadStore): Hub {
+export function hub(store: ThreadStore, buffer: Budget): Hub {
   const tails = new Map<string, Tail>()
   /** Changes that were told in this turn. */
   const news = new Map<string, number>()
@@ -66,19 +92,40 @@ export function hub(store: ThreadStore): Hub {
 
   function deliver(tail: Tail, entries: readonly Entry[]) {
     tail.head = (entries.at(-1) as Entry).seq
-    for (const follower of tail.abreast) follower.hear(entries)
+    const recent = entries.map((entry) => ({ entry, bytes: entryBytes(entry) }))
+    let bytes = 0
+    for (const one of recent) bytes += one.bytes
+    const most = buffer.isFull() ? fewBytes : mostBytes
+    for (const follower of tail.live) follower.expect(entries.length, bytes, most)
+    if (tail.live.size === 0) return
+    for (const one of recent) tail.recent.push(one)
+    tail.delivered += bytes
+    tail.held += bytes
+    buffer.add(bytes)
+    if (tail.recent.length > 2 * mostEntries || tail.held > 2 * most) trim(tail)
+  }
+
+  /** Forgets what every live follower has dealt with. */
+  function trim(tail: Tail) {
+    let needed = tail.first + tail.recent.length
+    if (tail.busy > 0) for (const { needs } of tail.live) needed = Math.min(needed, needs)
+    let bytes = 0
+    for (const gone of tail.recent.splice(0, needed - tail.first)) bytes += gone.bytes
+    tail.first = needed
+    tail.held -= bytes
+    buffer.add(-bytes)
   }
 
   /** Reads what those who keep up have not been handed, once however many ask for it. */
   function catchUp(threadId: string, tail: Tail) {
     tail.stale = true
-    if (tail.reading || tail.abreast.size === 0) return
+    if (tail.reading || tail.live.size === 0) return
     tail.reading = readTail(threadId, tail)
   }
 
   async function readTail(threadId: string, tail: Tail) {
     try {
-      while (tail.stale && tail.abreast.size > 0) {
+      while (tail.stale && tail.live.size > 0) {
         tail.stale = false
         const after = tail.head
         const entries = await store.read(threadId, { after, limit: pageSize })
@@ -131,18 +178,30 @@ export function hub(store: ThreadStore): Hub {
   function follow(
     threadId: string,
     after: number,
-    signal?: AbortSignal,
-    { isListener = true } = {},
+    { signal, caller }: FollowerOptions = {},
+    isListener = true,
   ): Following {
     const tail = tails.get(threadId) ?? {
       head: 0,
       stale: false,
       reading: undefined,
-      abreast: new Set<Follower>(),
+      live: new Set<Follower>(),
       followers: new Set<Follower>(),
+      recent: [],
+      first: 0,
+      delivered: 0,
+      held: 0,
+      busy: 0,
     }
     let cursor = after
+    /** Its own, joined or read from the store, and the bytes that count for it. */
     let queue: Entry[] = []
+    let kept = 0
+    let isLive = false
+    let isWaiting = false
+    /** Its place among what is delivered: the first entry that was not handed out, and the bytes before it. */
+    let place = 0
+    let bytesBefore = 0
     let over = closed || signal?.aborted === true
     let failure: unknown
     let reading: Promise<void> | undefined
@@ -150,19 +209,23 @@ export function hub(store: ThreadStore): Hub {
 
     const self: Follower = {
       get reached() {
-        return queue.at(-1)?.seq ?? cursor
+        const last = isLive && place < endOf(tail) ? tail.recent.at(-1)?.entry : queue.at(-1)
+        return last?.seq ?? cursor
       },
       get handed() {
         return cursor
       },
       isListener,
-      hear(entries) {
-        for (const entry of entries) if (entry.seq > cursor) queue.push(entry)
-        if (queue.length > farBehind) {
-          // It reads them from the store when it comes to it.
-          queue = []
-          tail.abreast.delete(self)
-        }
+      get needs() {
+        // What was handed out last is being sent until the next is asked for.
+        return isWaiting ? place : Math.max(tail.first, place - 1)
+      },
+      expect(count, bytes, most) {
+        const [waiting, waitingBytes] = [endOf(tail) - place, tail.delivered - bytesBefore]
+        if (waiting > 0 && (waiting + count > mostEntries || waitingBytes + bytes > most)) return fallBehind()
+        if (!isWaiting) return
+        isWaiting = false
+        tail.busy++
         asked?.()
       },
       wake(error) {
@@ -170,23 +233,81 @@ export function hub(store: ThreadStore): Hub {
         leave()
       },
     }
-    const leave = () => {
+
+    function keep(bytes: number) {
+      if (caller === undefined || bytes === kept) return
+      buffer.add(bytes - kept, caller)
+      kept = bytes
+    }
+
+    function goLive() {
+      isLive = true
+      place = endOf(tail)
+      bytesBefore = tail.delivered
+      tail.live.add(self)
+      tail.busy++
+      keep(0)
+    }
+
+    function endLive() {
+      if (!isLive) return
+      isLive = false
+      tail.live.delete(self)
+      if (!isWaiting) rest()
+      isWaiting = false
+    }
+
+    /** Reads what waits for it from the store when it comes to it; what it is sending stays in memory until then. */
+    function fallBehind() {
+      const sending = tail.recent[place - 1 - tail.first]
+      endLive()
+      if (sending && queue.length === 0) keep(sending.bytes)
+    }
+
+    /** One more that needs nothing of what was delivered. */
+    function rest() {
+      tail.busy--
+      if (tail.busy === 0 && tail.held > 0) trim(tail)
+    }
+
+    function leave() {
       over = true
       queue = []
-      tail.abreast.delete(self)
+      keep(0)
+      endLive()
       tail.followers.delete(self)
       if (tail.followers.size === 0 && tails.get(threadId) === tail) tails.delete(threadId)
       signal?.removeEventListener('abort', leave)
       asked?.()
     }
 
-    /** Reads a page, or joins those who keep up if there is none. */
+    /** Waits until it may hold so many bytes more. */
+    async function room(bytes: number) {
+      while (!over && buffer.isFull(caller, bytes)) {
+        await new Promise<void>((resolve) => {
+          asked = resolve
+          buffer.whenRoom(caller, resolve)
+        })
+        asked = undefined
+      }
+    }
+
+    /** Reads a page, or goes live if there is none. */
     async function readOn() {
+      if (caller !== undefined) {
+        keep(0)
+        const page = Math.min(mostBytes, buffer.limit / 16)
+        if (buffer.isFull(caller, page)) await room(page)
+        if (over) return
+        // Before it is read, so that not all of those that waited read at once.
+        keep(page)
+      }
       const known = tail.head
       const entries = await store.read(threadId, { after: cursor, limit: pageSize })
       if (over) return
       if (entries.length > 0) {
         queue = joinEntries(entries)
+        keep(entries.reduce((bytes, entry) => bytes + entryBytes(entry), 0))
         return
       }
       if (known > cursor) {
@@ -196,22 +317,37 @@ export function hub(store: ThreadStore): Hub {
         tail.head = cursor
       }
       if (tail.head > cursor) return
-      if (tail.head < cursor && tail.abreast.size > 0) {
+      if (tail.head < cursor && tail.live.size > 0) {
         // Read here before anybody told of it: those who keep up are handed it first, or they never would be.
         catchUp(threadId, tail)
         await tail.reading
         return
       }
       tail.head = cursor
-      tail.abreast.add(self)
+      goLive()
       if (tail.stale) catchUp(threadId, tail)
     }
 
     function take(): Entry | undefined {
-      if (queue.length > worthJoining) queue = joinEntries(queue)
-      const entry = queue.shift()
+      const entry = queue.shift() ?? (isLive ? takeRecent() : undefined)
       if (entry) cursor = entry.seq
       return entry
+    }
+
+    function takeRecent(): Entry | undefined {
+      const index = place - tail.first
+      if (tail.recent.length - index > worthJoining) {
+        queue = joinEntries(tail.recent.slice(index).map(({ entry }) => entry))
+        keep(tail.delivered - bytesBefore)
+        place = endOf(tail)
+        bytesBefore = tail.delivered
+        return queue.shift()
+      }
+      const next = tail.recent[index]
+      if (!next) return undefined
+      place++
+      bytesBefore += next.bytes
+      return next.entry
     }
 
     async function next(): Promise<IteratorResult<Entry, undefined>> {
@@ -226,7 +362,10 @@ export function hub(store: ThreadStore): Hub {
         const entry = over ? undefined : take()
         if (entry) return { done: false, value: entry }
         if (over) break
-        if (tail.abreast.has(self)) {
+        if (isLive) {
+          isWaiting = true
+          keep(0)
+          rest()
           await new Promise<void>((resolve) => {
             asked = resolve
           })
@@ -277,7 +416,7 @@ export function hub(store: ThreadStore): Hub {
       const tail = tails.get(threadId)
       const [first] = entries
       if (!tail || !first) return
-      if (tail.abreast.size === 0) {
+      if (tail.live.size === 0) {
         tail.head = Math.max(tail.head, (entries.at(-1) as Entry).seq)
         return
       }
@@ -290,7 +429,7 @@ export function hub(store: ThreadStore): Hub {
       news.set(threadId, Math.max(head, news.get(threadId) ?? 0))
     },
     follow,
-    track: (threadId, after) => follow(threadId, after, undefined, { isListener: false }),
+    track: (threadId, after) => follow(threadId, after, {}, false),
     listeners() {
       let count = 0
       let lag = 0
@@ -309,6 +448,11 @@ export function hub(store: ThreadStore): Hub {
       for (const tail of tails.values()) for (const follower of [...tail.followers]) follower.wake()
     },
   }
+}
+
+/** The place of what is delivered next. */
+function endOf({ first, recent }: Tail): number {
+  return first + recent.length
 }
 
 /** A thread that was deleted ends for those who follow it. */

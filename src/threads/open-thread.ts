@@ -236,7 +236,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       const { after = 0, signal, until } = options
       checkOpen(op)
       const open = (from: number) =>
-        followUntil(hub.follow(id, from, signal), {
+        followUntil(hub.follow(id, from, { signal, caller: asked.caller }), {
           until,
           info: () => info(op),
           fold: () => controlAt(log, from),

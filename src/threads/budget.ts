@@ -1,0 +1,55 @@
+/**
+ * Counts the bytes that a process holds for its clients: bodies being read, answers being sent, entries waiting for followers.
+ * One caller may hold a quarter of the limit.
+ */
+export interface Budget {
+  /** A server sets it from its option `limits.bufferBytes`. */
+  limit: number
+  readonly used: number
+  /** Whether there is no room for so many bytes more, of this caller or in all. */
+  isFull(caller?: string | undefined, bytes?: number): boolean
+  /** Counts bytes whether there is room or not; a negative number releases them. */
+  add(bytes: number, caller?: string | undefined): void
+  /** Calls back once, when something was released and there is room for this caller. */
+  whenRoom(caller: string | undefined, callback: () => void): void
+}
+
+const mostOfCaller = 1 / 4
+
+export function budget(limit: number): Budget {
+  const callers = new Map<string, number>()
+  const waiting = new Set<{ readonly caller: string | undefined; readonly callback: () => void }>()
+  let used = 0
+
+  function wake() {
+    for (const one of waiting) {
+      if (self.isFull(one.caller)) continue
+      waiting.delete(one)
+      one.callback()
+    }
+  }
+
+  const self: Budget = {
+    limit,
+    get used() {
+      return used
+    },
+    isFull(caller, bytes = 1) {
+      if (used + bytes > self.limit) return true
+      return caller !== undefined && (callers.get(caller) ?? 0) + bytes > self.limit * mostOfCaller
+    },
+    add(bytes, caller) {
+      used += bytes
+      if (caller !== undefined) {
+        const held = (callers.get(caller) ?? 0) + bytes
+        if (held > 0) callers.set(caller, held)
+        else callers.delete(caller)
+      }
+      if (bytes < 0 && waiting.size > 0) wake()
+    },
+    whenRoom(caller, callback) {
+      waiting.add({ caller, callback })
+    },
+  }
+  return self
+}
