@@ -13,6 +13,7 @@ const groupsOfAttributes: Readonly<Record<string, readonly string[]>> = {
   tool: ['gen_ai.tool.name', 'gen_ai.tool.type'],
   error: ['error.type'],
   outcome: ['millrace.run.outcome'],
+  limit: ['millrace.limit'],
   model: [
     'gen_ai.operation.name',
     'gen_ai.provider.name',

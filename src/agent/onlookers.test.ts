@@ -176,7 +176,7 @@ describe('an onlooker that goes wrong', () => {
 
   test('does not keep the app from being looked at', () => {
     const { telemetry, apps } = lookout()
-    const gauges = { followers: () => 1, lag: () => 2, running: () => 3, waiting: () => 4 }
+    const gauges = { followers: () => 1, lag: () => 2, running: () => 3, waiting: () => 4, buffered: () => 5 }
     const broken: Telemetry = {
       ...watcher(),
       open: () => ({ flushed: fail, failed: fail, closed: fail }),

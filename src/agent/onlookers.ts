@@ -83,6 +83,7 @@ function appTogether(all: readonly AppTelemetry[]): AppTelemetry {
   return {
     flushed: (flush) => each(all, (one) => one.flushed(flush)),
     failed: (error) => each(all, (one) => one.failed(error)),
+    refused: (limit) => each(all, (one) => one.refused?.(limit)),
     closed: () => each(all, (one) => one.closed()),
   }
 }

@@ -2,6 +2,7 @@ import type {
   Answer,
   Entry,
   Exchange,
+  ExchangePage,
   ExchangesOptions,
   FollowOptions,
   InputUserMessage,
@@ -120,8 +121,15 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       const op = 'client.exchanges'
       checkFor('exchanges', { ...options, run: options?.run ?? null })
       const { run, round } = options
-      const page = await http.ask({ op, path: `${path}/exchanges`, query: { run, round }, repeatable: true })
-      return (page as { exchanges: readonly Exchange[] }).exchanges
+      const exchanges: Exchange[] = []
+      let after: number | undefined
+      do {
+        const query = { run, round, after }
+        const page = await http.ask({ op, path: `${path}/exchanges`, query, repeatable: true })
+        exchanges.push(...(page as ExchangePage).exchanges)
+        after = (page as ExchangePage).next
+      } while (after !== undefined)
+      return exchanges
     },
 
     async stop(reason) {

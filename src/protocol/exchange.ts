@@ -49,6 +49,19 @@ export interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+export interface ExchangePageOptions extends ExchangesOptions {
+  /** Only rounds after this one: the `next` of the page before. */
+  readonly after?: number | undefined
+  /** About how many bytes a page has at most; one round is never split. */
+  readonly bytes?: number | undefined
+}
+
+export interface ExchangePage {
+  readonly exchanges: readonly Exchange[]
+  /** The last round of this page, if there are more. */
+  readonly next?: number
+}
+
 /** A model call that is about to be made. */
 export interface ModelCall extends Pick<Exchange, 'runId' | 'round' | 'attempt'> {
   readonly model: Model

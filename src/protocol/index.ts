@@ -55,6 +55,8 @@ export type {
   CallEnd,
   CallObserver,
   Exchange,
+  ExchangePage,
+  ExchangePageOptions,
   ExchangesOptions,
   ModelCall,
   ObserveCall,

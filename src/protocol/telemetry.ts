@@ -56,6 +56,8 @@ export interface AppGauges {
   running(): number
   /** How many threads have something to do and wait until there is room for them. */
   waiting(): number
+  /** How many bytes are held for clients: bodies, answers, entries that wait for followers. */
+  buffered(): number
 }
 
 /** What was made durable at once. */
@@ -71,6 +73,8 @@ export interface AppTelemetry {
   flushed(flush: Flush): void
   /** Something went wrong in the background. */
   failed(error: MillraceError): void
+  /** A request was refused: by a quota, or a limit of the server. */
+  refused?(limit: string): void
   closed(): void
 }
 

@@ -7,9 +7,10 @@ import {
   positionField,
   publicError,
 } from '../channels/index.ts'
-import type { JsonObject, MillraceError } from '../protocol/index.ts'
+import type { Entry, JsonObject, MillraceError } from '../protocol/index.ts'
 import { wholeNumber } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import { entryBytes } from '../threads/index.ts'
 import { refusal, reportOf } from './refusal.ts'
 import type { Call, Route } from './route.ts'
 import { ref } from './schemas.ts'
@@ -47,7 +48,7 @@ export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAn
       const stop = new AbortController()
       // Where only the head is asked for, nothing goes on.
       const isHead = request.method === 'HEAD'
-      const free = isHead ? () => {} : streams.open(visitor.user, () => stop.abort())
+      const free = isHead ? () => {} : streams.open(visitor.caller, () => stop.abort())
       return { free, stream }
 
       function stream(thread: Thread, { after, isNow, until }: StreamFrom) {
@@ -129,7 +130,7 @@ export const socketQuery: Fields = {
   stream: choiceField('true', 'false'),
 }
 
-export function eventRoutes(events: EventAnswers): Route[] {
+export function eventRoutes(events: EventAnswers, answerBytes: number): Route[] {
   return [
     {
       method: 'GET',
@@ -156,8 +157,11 @@ export function eventRoutes(events: EventAnswers): Route[] {
         checkCursor(after, info.head)
         if (!wantsJson(call.request))
           return events.place(call).stream(thread, { after, isNow, ...(until !== undefined && { until }) })
-        const entries = await thread.read({ after, limit, split: split === 'true' })
-        return Response.json({ entries, head: Math.max(info.head, entries.at(-1)?.seq ?? 0) })
+        const read = await thread.read({ after, limit, split: split === 'true' })
+        const entries = read.slice(0, countWithin(read, answerBytes))
+        const last = entries.at(-1)?.seq ?? after
+        const head = Math.max(info.head, last)
+        return Response.json({ entries, head, ...(last < head && { next: last }) })
       },
     },
     {
@@ -172,6 +176,16 @@ export function eventRoutes(events: EventAnswers): Route[] {
       },
     },
   ]
+}
+
+/** How many of the first entries an answer of so many bytes can hold; one at least. */
+function countWithin(entries: readonly Entry[], bytes: number): number {
+  let left = bytes
+  const end = entries.findIndex((entry, index) => {
+    left -= entryBytes(entry)
+    return left < 0 && index > 0
+  })
+  return end < 0 ? entries.length : end
 }
 
 /** A number that is not there yet belongs to another log: one that was deleted, or of another server. */

@@ -51,6 +51,11 @@ export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
       })
       await tidying
     },
+    async rounds(threadId, runId) {
+      const start = `${nameFor(runId)}.`
+      const names = (await namesIn(join(root, nameFor(threadId)))).filter((name) => name.startsWith(start))
+      return names.map((name) => Number.parseInt(name.slice(start.length), 10))
+    },
     async read(threadId, runId, round) {
       const folder = join(root, nameFor(threadId))
       const start = `${nameFor(runId)}.${round === undefined ? '' : `${round}.`}`

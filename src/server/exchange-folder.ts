@@ -26,6 +26,7 @@ export function exchangeFolder(path: string, options: ExchangeFolderOptions = {}
 
   return {
     put: async (...exchange) => (await files()).put(...exchange),
+    rounds: async (...which) => (await files()).rounds(...which),
     read: async (...which) => (await files()).read(...which),
     delete: async (threadId) => (await files()).delete(threadId),
   }

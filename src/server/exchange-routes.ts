@@ -9,10 +9,11 @@ import { ref } from './schemas.ts'
 const query: Fields = {
   run: required(textField({ most: 256, description: 'The id of a run, as its run-start has it.' })),
   round: numberField({ least: 1, description: 'All rounds if absent.' }),
+  after: numberField({ least: 0, description: 'Only rounds after this one: the next of the page before.' }),
 }
 
 /** What went over the wire between the server and the models. */
-export function exchangeRoutes(): Route[] {
+export function exchangeRoutes(answerBytes: number): Route[] {
   return [
     {
       method: 'GET',
@@ -26,8 +27,8 @@ export function exchangeRoutes(): Route[] {
         // They hold the system prompt, and what hooks have put before the model.
         if (!visitor.inspects)
           throw refusal(403, 'auth', 'what goes to models is only for those whose auth says inspects: true')
-        const { run, round } = query as unknown as ExchangesOptions
-        return Response.json({ exchanges: await thread.exchanges({ run, round }) })
+        const which = query as unknown as ExchangesOptions
+        return Response.json(await thread.exchangePage({ ...which, bytes: answerBytes }))
       },
     },
   ]

@@ -1,10 +1,12 @@
-import { wholeLog } from '../protocol/index.ts'
-import { testScript } from '../threads/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
+import { entryBytes, testScript } from '../threads/index.ts'
+import { refusal } from './refusal.ts'
 import type { Route } from './route.ts'
 import { json } from './route.ts'
 
 /** A conversation in other forms, to be taken elsewhere. */
-export function exportRoutes(): Route[] {
+export function exportRoutes(answerBytes: number): Route[] {
   return [
     {
       method: 'GET',
@@ -19,8 +21,28 @@ export function exportRoutes(): Route[] {
       },
       async handle({ visitor, params }) {
         const { thread } = await visitor.reach(params.id as string)
-        return Response.json({ source: testScript(await wholeLog(thread)) })
+        return Response.json({ source: testScript(await logWithin(thread, answerBytes)) })
       },
     },
   ]
+}
+
+/** The whole log. Throws 413 if it is larger than an answer may be: a test of all of it is for the command line. */
+async function logWithin(thread: Thread, bytes: number): Promise<Entry[]> {
+  const entries: Entry[] = []
+  let left = bytes
+  for (;;) {
+    const page = await thread.read({ after: entries.at(-1)?.seq ?? 0 })
+    if (page.length === 0) return entries
+    for (const entry of page) {
+      left -= entryBytes(entry)
+      entries.push(entry)
+    }
+    if (left < 0)
+      throw refusal(
+        413,
+        'invalid_input',
+        `the conversation is larger than ${bytes} bytes: run \`millrace export ${thread.id} --format test\` where its data is`,
+      )
+  }
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { MillraceError } from '../protocol/index.ts'
+import type { Admission } from './admission.ts'
 import type { Guard } from './guard.ts'
 import { preflightHeaders } from './guard.ts'
 import { closingDown, errorAnswer, refusal } from './refusal.ts'
@@ -17,6 +18,7 @@ export interface HandlerOptions {
   readonly guard: Guard
   readonly identify: Identify
   readonly bodyBytes: number
+  readonly admission: Admission
   /** Whether the server is being closed: nothing is begun any more. */
   readonly isClosing: () => boolean
   readonly onError: (error: MillraceError) => void
@@ -90,16 +92,38 @@ export function httpHandler(options: HandlerOptions): Handler {
 async function answer(
   route: Answering,
   context: Context<Env>,
-  { identify, bodyBytes }: HandlerOptions,
+  { identify, bodyBytes, admission }: HandlerOptions,
 ): Promise<Response> {
   const request = context.req.raw
   const { connection, address } = context.env
   const visitor = route.isPublic ? stranger : await identify(request, address)
   visitor.pay()
-  const query = readQuery(new URL(request.url), route.query)
-  const headers = readHeaders(request.headers, route.headers)
-  const body = route.body ? await readJsonBody(request, route.body, { connection, most: bodyBytes }) : {}
-  return route.handle({ request, visitor, params: context.req.param(), query, headers, body, connection })
+  // Whether the server works must be known also when it has too much to do.
+  if (route.isPublic) return handled()
+  const free = admission.begin(request, visitor.caller)
+  admission.countAnswer(connection, visitor.caller)
+  try {
+    const response = await handled()
+    // A stream is counted as one.
+    if (!connection || connection.gone.aborted || isStream(response)) free()
+    else connection.gone.addEventListener('abort', free, { once: true })
+    return response
+  } catch (error) {
+    free()
+    throw error
+  }
+
+  async function handled() {
+    const query = readQuery(new URL(request.url), route.query)
+    const headers = readHeaders(request.headers, route.headers)
+    const body = route.body ? await readJsonBody(request, route.body, { connection, most: bodyBytes }) : {}
+    return route.handle({ request, visitor, params: context.req.param(), query, headers, body, connection })
+  }
+}
+
+/** Whether an answer is written bit by bit, as long as there is something to say. */
+export function isStream({ headers }: Response): boolean {
+  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
 }
 
 function allowedAt(path: string, routes: readonly Answering[]): string[] {

@@ -39,7 +39,7 @@ describe('what one user may ask for', () => {
   })
 
   test('as streams is limited too, until one of them is closed', async () => {
-    const { ask, app } = served(teller(), { auth: byToken, limits: { streamsPerUser: 2 } })
+    const { ask, app } = served(teller(), { auth: byToken, limits: { streams: 2 } })
     const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
     const { url } = await app.listen()
     const headers = { authorization: 'Bearer ann' }

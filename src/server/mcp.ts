@@ -1,6 +1,7 @@
 import type { OptionTable } from '../protocol/index.ts'
 import { checkOptions, invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
+import { admission } from './admission.ts'
 import { guard } from './guard.ts'
 import { httpHandler } from './handler.ts'
 import { mcpEndpoint } from './mcp/endpoint.ts'
@@ -50,7 +51,7 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOf
   const own = { describe, name, version, maxSessions, sessionIdleMs }
   const settings = readServerOptions(server, op)
   const { limits } = settings
-  const streams = openStreams({ most: limits.connections, perUser: limits.streamsPerUser })
+  const streams = openStreams({ most: limits.connections, perCaller: limits.streams, onRefused: app.refused })
   const endpoint = mcpEndpoint({
     ...settings,
     app,
@@ -63,6 +64,7 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOf
     guard: guard(settings),
     identify: visitors({ ...settings, ...limits, app }).identify,
     bodyBytes: limits.bodyBytes,
+    admission: admission({ limits, buffer: app.buffer, onRefused: app.refused }),
     isClosing: () => closing !== undefined,
     onError: settings.onError,
   })

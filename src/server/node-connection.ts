@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventFeed } from '../channels/index.ts'
 import { writeEvents, writeStream } from '../channels/index.ts'
 import type { Handler } from './handler.ts'
+import { isStream } from './handler.ts'
 import type { ClientAddress } from './proxy.ts'
 import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
@@ -30,6 +31,7 @@ export async function serveRequest(
   incoming.on('error', () => {})
   response.on('error', () => {})
   let feed: EventFeed | undefined
+  let count = (_bytes: number) => {}
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const request = toRequest(incoming)
@@ -39,6 +41,9 @@ export async function serveRequest(
         address: clientAddress(incoming),
         gone: gone.signal,
         readBody: (most) => readBody(incoming, most),
+        countAnswer(counting) {
+          count = counting
+        },
         takeFeed(taken) {
           feed = taken
         },
@@ -56,13 +61,13 @@ export async function serveRequest(
   }
   if (answer.body && isStream(answer)) return writeStream(response, answer.body, { stuckMs })
   const body = answer.body ? Buffer.from(await answer.arrayBuffer()) : undefined
+  if (body && !response.destroyed) {
+    count(body.length)
+    response.once('close', () => count(-body.length))
+  }
   if (isClosing()) response.setHeader('connection', 'close')
   if (!incoming.complete) cutLeftover(incoming)
   response.end(body)
-}
-
-function isStream({ headers }: Response): boolean {
-  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
 }
 
 function noRequest(): Response {

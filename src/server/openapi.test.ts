@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { asker, entriesOf } from '../channels/channels.test-kit.ts'
 import { memoryExchanges, millrace } from '../threads/index.ts'
 import { eventAnswers } from './event-answers.ts'
+import { readServerOptions } from './options.ts'
 import { allRoutes } from './routes.ts'
 import { served } from './server.test-kit.ts'
 import { openStreams } from './streams.ts'
@@ -36,8 +37,11 @@ describe('openapi.json', () => {
   test('has every route, and no other', async () => {
     const { document } = await described()
     const app = millrace({ agents: asker() })
-    const streams = openStreams({ most: 1, perUser: 1 })
-    const routes = allRoutes(app, eventAnswers({ streams, heartbeatMs: 1, stuckMs: 1, onError: () => {} }))
+    const streams = openStreams({ most: 1, perCaller: 1, onRefused: () => {} })
+    const routes = allRoutes(app, {
+      ...readServerOptions({}, 'serve'),
+      events: eventAnswers({ streams, heartbeatMs: 1, stuckMs: 1, onError: () => {} }),
+    })
     await app.close()
     const written = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

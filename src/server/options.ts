@@ -39,12 +39,21 @@ export interface Limits {
   readonly framesPerSecond: number
   /** How many connections may be open, and how many streams over them. */
   readonly connections: number
-  /** How many streams one user may have open. */
-  readonly streamsPerUser: number
-  /** What one user may ask for in a second, and four times that at once. */
+  /** How many streams one caller may have open: a signed-in user, or without `auth` an address. */
+  readonly streams: number
+  /** How many requests one caller may send in a second, and four times that at once. */
   readonly requestsPerSecond: number
   /** How many sign-ins from one address may fail in a minute. Those beyond get 429, without `auth` being asked. */
   readonly failedSignIns: number
+  /** How many requests of one caller may be under way. */
+  readonly requestsAtOnce: number
+  /** The largest answer, in bytes. A longer one comes in pages; an entry or a model call that is larger by itself is sent alone. */
+  readonly answerBytes: number
+  /**
+   * What the process holds for clients: bodies being read, answers being sent, entries that followers wait for. One caller may hold
+   * a quarter. Beyond it followers read from the store at their own pace, and requests are refused.
+   */
+  readonly bufferBytes: number
 }
 
 export interface ServerOptions {
@@ -99,9 +108,12 @@ const defaultLimits: Limits = {
   frameBytes: 1024 * 1024,
   framesPerSecond: 50,
   connections: 10_000,
-  streamsPerUser: 100,
+  streams: 100,
   requestsPerSecond: 50,
   failedSignIns: 10,
+  requestsAtOnce: 32,
+  answerBytes: 4 * 1024 * 1024,
+  bufferBytes: 256 * 1024 * 1024,
 }
 
 const list = (what: string, isOne: (value: string) => boolean) => (value: unknown) =>
@@ -129,9 +141,14 @@ export const serverTable: OptionTable<ServerOptions> = {
   onError: aFunction,
 }
 
-const limitsTable = Object.fromEntries(
-  Object.keys(defaultLimits).map((name) => [name, wholeNumber(1)]),
-) as OptionTable<Limits>
+const limitsTable = {
+  ...(Object.fromEntries(
+    Object.keys(defaultLimits).map((name) => [name, wholeNumber(1)]),
+  ) as OptionTable<Limits>),
+  answerBytes: wholeNumber(64 * 1024),
+  bufferBytes: wholeNumber(1024 * 1024),
+  streamsPerUser: () => "is called 'streams' now: it holds for each caller, signed in or not",
+}
 
 /** Throws `invalid_input` naming the option. */
 export function readServerOptions(options: ServerOptions, op: string): ServerSettings {

@@ -10,7 +10,7 @@ import { millrace } from './index.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 test('a message whose events nobody has room for has not been said', async () => {
-  const { ask } = served(teller(), { auth: byToken, limits: { streamsPerUser: 1 } })
+  const { ask } = served(teller(), { auth: byToken, limits: { streams: 1 } })
   const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
   const open = await ask('GET', `/threads/${id}/events`, { as: 'ann' })
   const accept = { accept: 'text/event-stream' }
@@ -25,7 +25,7 @@ test('a message whose events nobody has room for has not been said', async () =>
 })
 
 test('a request that was given up before its answer was looked at frees its place', async () => {
-  const { app, ask } = served(teller(), { auth: byToken, limits: { streamsPerUser: 1 } })
+  const { app, ask } = served(teller(), { auth: byToken, limits: { streams: 1 } })
   const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
   for (let turn = 0; turn < 3; turn++) {
     const stop = new AbortController()

@@ -12,6 +12,8 @@ export interface Connection {
   readonly gone: AbortSignal
   /** The body of the request. Throws 413 past `most`. */
   readBody(most: number): Promise<Uint8Array<ArrayBuffer>>
+  /** Takes a function that is told how many bytes the answer has, and when it is sent the same number below zero. */
+  countAnswer(count: (bytes: number) => void): void
   /** Takes a feed to write behind the head of the answer, without a web stream between. */
   takeFeed(feed: EventFeed): void
 }

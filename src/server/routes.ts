@@ -6,6 +6,7 @@ import { eventRoutes } from './event-answers.ts'
 import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
+import type { Limits } from './options.ts'
 import { readinessOf } from './readiness.ts'
 import { retryAfterOf } from './refusal.ts'
 import type { Route } from './route.ts'
@@ -13,14 +14,21 @@ import { json } from './route.ts'
 import { ref } from './schemas.ts'
 import { threadRoutes } from './thread-routes.ts'
 
+export interface RoutesOptions {
+  readonly events: EventAnswers
+  readonly voice: Voice | undefined
+  readonly limits: Limits
+}
+
 /** Everything that can be asked of the server. */
-export function allRoutes(app: App, events: EventAnswers, voice?: Voice | undefined): readonly Route[] {
+export function allRoutes(app: App, { events, voice, limits }: RoutesOptions): readonly Route[] {
+  const { answerBytes } = limits
   const readiness = readinessOf(app)
   const routes: Route[] = [
     ...threadRoutes(app, events),
-    ...eventRoutes(events),
-    ...exchangeRoutes(),
-    ...exportRoutes(),
+    ...eventRoutes(events, answerBytes),
+    ...exchangeRoutes(answerBytes),
+    ...exportRoutes(answerBytes),
     {
       method: 'GET',
       path: '/agents',

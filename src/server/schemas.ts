@@ -111,9 +111,15 @@ export const schemas = {
   ),
   UserMessage: userMessage,
   Entry: entry,
-  EntryPage: object({ entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count }),
+  EntryPage: object(
+    { entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count },
+    { next: { ...count, description: 'There is more: ask for what comes after this number.' } },
+  ),
   Exchange: exchange,
-  ExchangePage: object({ exchanges: listOf({ $ref: '#/components/schemas/Exchange' }) }),
+  ExchangePage: object(
+    { exchanges: listOf({ $ref: '#/components/schemas/Exchange' }) },
+    { next: { ...count, description: 'There is more: ask for the rounds after this one.' } },
+  ),
   Written: object({
     seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
   }),

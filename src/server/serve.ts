@@ -2,6 +2,7 @@ import type { OptionTable } from '../protocol/index.ts'
 import { checkOptions, invalidInput, someText } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
 import { addressOf } from './address.ts'
+import { admission } from './admission.ts'
 import { eventAnswers } from './event-answers.ts'
 import { guard, isLoopback } from './guard.ts'
 import { httpHandler } from './handler.ts'
@@ -56,6 +57,7 @@ const listenTable: OptionTable<ListenOptions> = {
 export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
   const { auth, limits, onError } = settings
+  if (options.limits?.bufferBytes !== undefined) app.buffer.limit = limits.bufferBytes
   const listeners = new Set<Promise<Listener>>()
   const { identify, signOut } = visitors({ ...settings, ...limits, app })
   let closing: Promise<void> | undefined
@@ -63,7 +65,8 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     ...settings,
     guard: guard(settings),
     identify,
-    streams: openStreams({ most: limits.connections, perUser: limits.streamsPerUser }),
+    streams: openStreams({ most: limits.connections, perCaller: limits.streams, onRefused: app.refused }),
+    admission: admission({ limits, buffer: app.buffer, onRefused: app.refused }),
     isClosing: () => closing !== undefined,
   }
   const mcp =
@@ -76,7 +79,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const routes = [
     ...(settings.page ? pageRoutes() : []),
     ...(mcp ? mcpRoutes(mcp, '/mcp') : []),
-    ...allRoutes(app, eventAnswers(shared), settings.voice),
+    ...allRoutes(app, { ...shared, events: eventAnswers(shared) }),
   ]
   const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
 

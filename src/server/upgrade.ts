@@ -70,7 +70,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
     try {
       const { visitor, thread, after, stream } = await admit(incoming, socket)
       let channel: SocketChannel | undefined
-      const free = streams.open(visitor.user, () => channel?.close(closeCodes.goingAway, 'going away'))
+      const free = streams.open(visitor.caller, () => channel?.close(closeCodes.goingAway, 'going away'))
       const release = visitor.hold(thread.id, () =>
         channel?.close(closeCodes.policy, 'your access has ended: sign in again'),
       )

@@ -85,8 +85,10 @@ export function visitors(options: VisitorsOptions): Visitors {
       buckets.set(user, bucket)
     }
     const retryAfterMs = bucket.take()
-    if (retryAfterMs > 0)
+    if (retryAfterMs > 0) {
+      app.refused('requestsPerSecond')
       throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
+    }
   }
 
   function visitor(
@@ -104,7 +106,7 @@ export function visitors(options: VisitorsOptions): Visitors {
       sees,
       async reach(id) {
         if (!threadId.test(id)) throw noThread()
-        const thread = app.thread(id, { user })
+        const thread = app.thread(id, { user, caller })
         const info = await thread.info().catch((error: unknown) => {
           throw isMillraceError(error) && error.code === 'not_found' ? noThread() : error
         })

@@ -35,6 +35,7 @@ const gauges = [
   'millrace.follower.lag',
   'millrace.threads.running',
   'millrace.queue.depth',
+  'millrace.buffer.size',
 ]
 
 /** The value of each gauge; undefined for one that says nothing. */
@@ -55,6 +56,7 @@ test('how an app is doing is there to be read as long as it is open', async () =
     'follower.lag': 0,
     'threads.running': 0,
     'queue.depth': 0,
+    'buffer.size': 0,
   })
   const shapes = (await seen.metrics()).map(({ name, kind, unit, points }) => [
     name,
@@ -63,6 +65,7 @@ test('how an app is doing is there to be read as long as it is open', async () =
     points.length,
   ])
   expect(shapes.toSorted()).toEqual([
+    ['millrace.buffer.size', 'gauge', 'By', 1],
     ['millrace.follower.lag', 'gauge', '{entry}', 1],
     ['millrace.queue.depth', 'gauge', '{thread}', 1],
     ['millrace.streams.open', 'gauge', '{stream}', 1],
@@ -155,12 +158,14 @@ test('of two apps everything is summed up, but for who is furthest behind', asyn
       lag: () => 3 * times,
       running: () => 4 * times,
       waiting: () => 5 * times,
+      buffered: () => 7 * times,
     })
   expect(await gaugesOf(seen)).toEqual({
     'streams.open': 22,
     'follower.lag': 30,
     'threads.running': 44,
     'queue.depth': 55,
+    'buffer.size': 77,
   })
 })
 

@@ -144,7 +144,7 @@ test('whatever takes time is told in seconds', async () => {
     })
     pass(6000)
     run.event({ type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage })
-    const gauges = { followers: () => 0, lag: () => 0, running: () => 0, waiting: () => 0 }
+    const gauges = { followers: () => 0, lag: () => 0, running: () => 0, waiting: () => 0, buffered: () => 0 }
     seen.telemetry.open?.(gauges).flushed({ events: 1, threads: 1, ms: 50, failed: false })
   } finally {
     clock.mockRestore()

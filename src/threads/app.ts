@@ -101,6 +101,8 @@ export interface App {
   thread(id?: string, options?: ThreadOptions): Thread
   /** Those changed last come first. */
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  /** Counts what a limit of a server refused, for the metrics. */
+  refused(limit: string): void
   /** The bytes that this process holds for clients: those of followers that name a caller, and what a server counts beside them. */
   readonly buffer: Budget
   /**
@@ -214,6 +216,7 @@ export function millrace(options: AppOptions): App {
     lag: () => followers.listeners().lag,
     running: () => work.counts().running,
     waiting: () => work.counts().waiting,
+    buffered: () => buffer.used,
   })
   let closing: Promise<void> | undefined
 
@@ -240,6 +243,7 @@ export function millrace(options: AppOptions): App {
   return {
     agents: [...agents.keys()],
     buffer,
+    refused: (limit) => watching?.refused?.(limit),
     async notices(agent = firstAgent) {
       const found = agents.get(agent)
       if (!found) throw unknownAgent(agent, [...agents.keys()], 'app.notices')

@@ -3,8 +3,8 @@ import type {
   Answer,
   ApprovalEvent,
   Entry,
-  Exchange,
-  ExchangesOptions,
+  ExchangePage,
+  ExchangePageOptions,
   FollowOptions,
   Heard,
   OptionTable,
@@ -74,7 +74,12 @@ const stateTable: OptionTable<StateOptions> = {
   bytes: (value) => value !== Number.POSITIVE_INFINITY && wholeNumber(0)(value),
   before: wholeNumber(1),
 }
-const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
+const exchangesTable: OptionTable<ExchangePageOptions> = {
+  run: someText,
+  round: wholeNumber(1),
+  after: wholeNumber(0),
+  bytes: wholeNumber(1),
+}
 const answerTable: OptionTable<Answer> = {
   approved: yesOrNo,
   reason: anything,
@@ -138,6 +143,17 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     if (!repeated) hub.publish(id, [entry])
     wake(id)
     return entry
+  }
+
+  async function exchangePage(options: ExchangePageOptions): Promise<ExchangePage> {
+    const op = 'thread.exchanges'
+    if (!isObject(options as unknown))
+      throw invalidInput(op, `exchanges() takes { run, round? }, not ${kindOf(options)}`)
+    checkOptions({ ...options, run: options.run ?? null }, exchangesTable, { op, what: 'the option' })
+    const known = await info(op)
+    if (exchanges) return exchangesOf(known, options, { store, exchanges })
+    const message = 'nothing is kept of what goes to models: give millrace() the option exchanges'
+    throw new MillraceError({ op, code: 'not_found', message })
   }
 
   async function approve(callId: string, answer: Answer): Promise<number> {
@@ -262,16 +278,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       return { ...known, ...(await readView(log, { bytes, before })) }
     },
 
-    async exchanges(options) {
-      const op = 'thread.exchanges'
-      if (!isObject(options as unknown))
-        throw invalidInput(op, `exchanges() takes { run, round? }, not ${kindOf(options)}`)
-      checkOptions({ ...options, run: options.run ?? null }, exchangesTable, { op, what: 'the option' })
-      const known = await info(op)
-      if (exchanges) return exchangesOf(known, options, { store, exchanges })
-      const message = 'nothing is kept of what goes to models: give millrace() the option exchanges'
-      throw new MillraceError({ op, code: 'not_found', message })
-    },
+    exchanges: async (options) => (await exchangePage(options)).exchanges,
+    exchangePage,
 
     async stop(reason = 'stopped by the user') {
       const op = 'thread.stop'
@@ -342,11 +350,11 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
 /** The runs that a fork took along are kept with the thread in which they ran, if that is still there. */
 async function exchangesOf(
   { id, forkedFrom }: ThreadInfo,
-  which: ExchangesOptions,
+  which: ExchangePageOptions,
   { store, exchanges }: { readonly store: ThreadStore; readonly exchanges: ExchangeRecorder },
-): Promise<readonly Exchange[]> {
+): Promise<ExchangePage> {
   const own = await exchanges.read(id, which)
-  const origin = own.length === 0 && forkedFrom ? await store.get(forkedFrom.id) : undefined
+  const origin = own.exchanges.length === 0 && forkedFrom ? await store.get(forkedFrom.id) : undefined
   return origin ? exchangesOf(origin, which, { store, exchanges }) : own
 }
 

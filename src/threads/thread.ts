@@ -2,6 +2,8 @@ import type {
   Answer,
   Entry,
   Exchange,
+  ExchangePage,
+  ExchangePageOptions,
   ExchangesOptions,
   FollowOptions,
   Heard,
@@ -44,6 +46,8 @@ export interface Thread {
    * Rejects with `not_found` if the app does not record them.
    */
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
+  /** The same in pages of about so many bytes. */
+  exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   /** Cancels the current run; what is queued is not answered by itself. Harmless if there is nothing to stop. */
   stop(reason?: string): Promise<number>
   /**

@@ -15,7 +15,7 @@ const app = millrace({
     dieIf(metadata, 'context')
     return metadata
   },
-  limits: { requestsPerSecond: most, streamsPerUser: most, framesPerSecond: most },
+  limits: { requestsPerSecond: most, streams: most, framesPerSecond: most },
   ...options,
 })
 const { url } = await app.listen({ port })

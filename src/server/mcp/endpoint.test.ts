@@ -23,7 +23,7 @@ describe('the address', () => {
   })
 
   test('takes no larger body and no more calls than it may', async () => {
-    const { url } = await serving(muser(), { auth: byToken, limits: { bodyBytes: 2000, streamsPerUser: 1 } })
+    const { url } = await serving(muser(), { auth: byToken, limits: { bodyBytes: 2000, streams: 1 } })
     const client = await connectStateless(url, { token: 'ada' })
     await expect(client.call('muser', { prompt: 'x'.repeat(3000) })).rejects.toThrow(/larger than 2000 bytes/)
     const cancel = new AbortController()

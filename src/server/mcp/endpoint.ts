@@ -18,7 +18,7 @@ export interface McpEndpointOptions {
   readonly app: App
   readonly settings: McpSettings
   readonly streams: Streams
-  readonly limits: { readonly bodyBytes: number; readonly streamsPerUser: number }
+  readonly limits: { readonly bodyBytes: number; readonly streams: number }
   readonly heartbeatMs: number
   readonly onError: (error: MillraceError) => void
 }
@@ -69,7 +69,7 @@ export function mcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       sdk,
       makeServer: () => makeServer(visitorOf),
       most: settings.maxSessions,
-      perUser: limits.streamsPerUser,
+      perUser: limits.streams,
       idleMs: settings.sessionIdleMs,
       heartbeatMs,
       bodyBytes,
@@ -114,7 +114,7 @@ export function mcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       // Whoever sends many at once pays for each.
       for (let paid = 1; paid < requests; paid++) visitor.pay()
       // What is only said, a cancellation or a person's decision, needs no place: there may be none left.
-      const free = requests > 0 ? streams.open(visitor.user, () => {}) : () => {}
+      const free = requests > 0 ? streams.open(visitor.caller, () => {}) : () => {}
       const release = visitor.hold(undefined, () => over.abort())
       const leave = () => {
         free()

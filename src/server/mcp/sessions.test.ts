@@ -32,7 +32,7 @@ describe('a client with sessions', () => {
       messages.at(-1)?.role === 'tool' ? 'Thought.' : [{ call: 'think', input: {} }],
     )
     const thinker = agent({ name: 'thinker', model, tools: [think] })
-    const { app, url } = await serving(thinker, { auth: byToken, limits: { streamsPerUser: 1 } })
+    const { app, url } = await serving(thinker, { auth: byToken, limits: { streams: 1 } })
     const client = await connectV1(url, { token: 'ada' })
     const told: string[] = []
     client
@@ -120,7 +120,7 @@ describe('a client with sessions', () => {
   })
 
   test('has no more sessions than its user may have streams', async () => {
-    const { url } = await serving(teller(), { auth: byToken, limits: { streamsPerUser: 1 } })
+    const { url } = await serving(teller(), { auth: byToken, limits: { streams: 1 } })
     const [ada, bob] = [{ authorization: 'Bearer ada' }, { authorization: 'Bearer bob' }]
     const others = await sessionAt(url, bob)
     const [first, second] = [await sessionAt(url, ada), await sessionAt(url, ada)]
@@ -137,7 +137,7 @@ describe('a client with sessions', () => {
   })
 
   test('cancels, or ends its session, however many streams its user has open', async () => {
-    const { app, url } = await serving(muser(), { auth: byToken, limits: { streamsPerUser: 1 } })
+    const { app, url } = await serving(muser(), { auth: byToken, limits: { streams: 1 } })
     const ada = { authorization: 'Bearer ada' }
     const session = { 'mcp-session-id': await sessionAt(url, ada), ...ada }
     const call = await post(url, think, session)

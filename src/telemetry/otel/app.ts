@@ -11,6 +11,7 @@ export function beginApp({ instruments }: Kit, gauges: AppGauges): AppTelemetry 
       flushSeconds.record(ms / 1000, failed ? { 'error.type': 'store_error' } : {})
     },
     failed: ({ code }) => instruments().errors.add(1, { 'error.type': code }),
+    refused: (limit) => instruments().refusals.add(1, { 'millrace.limit': limit }),
     closed: () => void instruments().apps.delete(gauges),
   }
 }

@@ -41,6 +41,7 @@ export interface Instruments {
   readonly retractions: Counter
   readonly takeovers: Counter
   readonly errors: Counter
+  readonly refusals: Counter
   readonly flushSize: Histogram
   readonly flushSeconds: Histogram
   /** The apps that are open. */
@@ -113,6 +114,7 @@ function makeInstruments(
     ),
     takeovers: counter('millrace.takeovers', '{run}', 'Runs that went on after their process was lost.'),
     errors: counter('millrace.errors', '{error}', 'What went wrong in the background.'),
+    refusals: counter('millrace.refusals', '{request}', 'Requests that a limit refused, by its name.'),
     flushSize: histogram('millrace.flush.size', '{event}', sizeBounds, 'Events made durable at once.'),
     flushSeconds: histogram('millrace.flush.duration', 's', flushBounds, 'How long that took.'),
     apps,
@@ -213,5 +215,11 @@ function watchApps(meter: Meter, apps: ReadonlySet<AppGauges>) {
     '{thread}',
     'Threads that wait until there is room for them.',
     sum((app) => app.waiting()),
+  )
+  gauge(
+    'millrace.buffer.size',
+    'By',
+    'Bytes held for clients: bodies, answers, entries that wait for followers.',
+    sum((app) => app.buffered()),
   )
 }

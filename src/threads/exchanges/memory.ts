@@ -30,6 +30,10 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
     kept.delete(key)
   }
 
+  function keptOf(threadId: string, runId: string): Kept[] {
+    return [...kept.values()].filter((one) => one.threadId === threadId && one.runId === runId)
+  }
+
   return {
     put(threadId, exchange) {
       const { runId, round, attempt } = exchange
@@ -44,10 +48,11 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
         forget(oldest)
       }
     },
+    async rounds(threadId, runId) {
+      return keptOf(threadId, runId).map(({ round }) => round)
+    },
     async read(threadId, runId, round) {
-      const found = [...kept.values()].filter(
-        (one) => one.threadId === threadId && one.runId === runId && (round ?? one.round) === one.round,
-      )
+      const found = keptOf(threadId, runId).filter((one) => (round ?? one.round) === one.round)
       return found.map(({ json }): Exchange => JSON.parse(json))
     },
     async delete(threadId) {

@@ -44,7 +44,9 @@ test('a call is put when it ends, and again when its wire has a last word', asyn
   wire.received('two')
   await recorder.settled()
   expect(puts()).toBe(2)
-  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject([{ wire: [{ answer: 'one two' }] }])
+  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({
+    exchanges: [{ wire: [{ answer: 'one two' }] }],
+  })
 })
 
 test('what comes while it is being put is put once more, after that', async () => {
@@ -77,16 +79,20 @@ test('a thread that is made anew under the same id is recorded as any other', as
   session.close()
   recorder.open('t').observe(call).end({ done })
   await recorder.settled()
-  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject([{ wire: [] }])
+  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({ exchanges: [{ wire: [] }] })
 })
 
 test('a call that goes on when its worker is done is still shown', async () => {
   const { recorder, session, end } = begun()
   session.close()
-  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject([{ wire: [{ answer: 'one ' }] }])
+  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({
+    exchanges: [{ wire: [{ answer: 'one ' }] }],
+  })
   end()
   await recorder.settled()
-  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject([{ ms: expect.any(Number) }])
+  expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({
+    exchanges: [{ ms: expect.any(Number) }],
+  })
 })
 
 test('a store that cannot be read says so', async () => {

@@ -1,4 +1,10 @@
-import type { Exchange, ExchangesOptions, MillraceError, ObserveCall } from '../../protocol/index.ts'
+import type {
+  Exchange,
+  ExchangePage,
+  ExchangePageOptions,
+  MillraceError,
+  ObserveCall,
+} from '../../protocol/index.ts'
 import { toMillraceError } from '../../protocol/index.ts'
 import type { Recording } from './recording.ts'
 import { recordCall } from './recording.ts'
@@ -9,7 +15,7 @@ export interface ExchangeRecorder {
   /** For whoever works on a thread. */
   open(threadId: string): RecordingSession
   /** Those that are kept, and those that go on in this process, as far as they have come. */
-  read(threadId: string, which: ExchangesOptions): Promise<readonly Exchange[]>
+  read(threadId: string, which: ExchangePageOptions): Promise<ExchangePage>
   /** All of a thread; what it still does is not recorded any more. */
   delete(threadId: string): Promise<void>
   /** Resolves when what is being written now is. */
@@ -81,6 +87,35 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
     }
   }
 
+  /** Those that go on here, and those of the run that are kept, by round. */
+  async function readPage(
+    threadId: string,
+    { run, round, after = 0, bytes = Number.POSITIVE_INFINITY }: ExchangePageOptions,
+  ): Promise<ExchangePage> {
+    const current = [...(sessions.get(threadId) ?? [])]
+      .flatMap(({ open }) => [...open].map((recording) => recording.snapshot()))
+      .filter(({ runId }) => runId === run)
+    const known = [...(await store.rounds(threadId, run)), ...current.map((one) => one.round)]
+    const rounds = [...new Set(known)].filter((one) => one > after && (round ?? one) === one)
+    const exchanges: Exchange[] = []
+    let left = bytes
+    for (const number of rounds.sort((one, other) => one - other)) {
+      const found = await readRound(threadId, run, number, current)
+      left -= JSON.stringify(found).length
+      const last = exchanges.at(-1)
+      if (left < 0 && last) return { exchanges, next: last.round }
+      exchanges.push(...found)
+    }
+    return { exchanges }
+  }
+
+  async function readRound(threadId: string, run: string, round: number, current: readonly Exchange[]) {
+    const ours = current.filter((one) => one.round === round)
+    const kept = await store.read(threadId, run, round)
+    const others = kept.filter(({ attempt }) => !ours.some((one) => one.attempt === attempt))
+    return [...others, ...ours].sort((one, other) => one.attempt - other.attempt)
+  }
+
   async function settled(): Promise<void> {
     await Promise.all(writing)
   }
@@ -104,17 +139,9 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
         },
       }
     },
-    async read(threadId, { run, round }) {
-      const current = [...(sessions.get(threadId) ?? [])]
-        .flatMap(({ open }) => [...open].map((recording) => recording.snapshot()))
-        .filter((one) => one.runId === run && (round ?? one.round) === one.round)
-      const isCurrent = (kept: Exchange) =>
-        current.some((one) => one.round === kept.round && one.attempt === kept.attempt)
+    async read(threadId, which) {
       try {
-        const kept = await store.read(threadId, run, round)
-        return [...kept.filter((one) => !isCurrent(one)), ...current].sort(
-          (one, other) => one.round - other.round || one.attempt - other.attempt,
-        )
+        return await readPage(threadId, which)
       } catch (thrown) {
         throw toMillraceError(thrown, { op: 'thread.exchanges', code: 'store_error' })
       }

@@ -4,6 +4,8 @@ import type { Exchange } from '../../protocol/index.ts'
 export interface ExchangeStore {
   /** The same run, round and attempt again replaces what was there. */
   put(threadId: string, exchange: Exchange): void | Promise<void>
+  /** The rounds of a run of which something is kept, in any order. */
+  rounds(threadId: string, runId: string): Promise<readonly number[]>
   /** Those of a run, in any order; those of one round if it is given. */
   read(threadId: string, runId: string, round?: number): Promise<readonly Exchange[]>
   /** All of a thread. */
