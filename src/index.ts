@@ -172,6 +172,7 @@ export type {
   MemoryStoreOptions,
   NewThread,
   Quotas,
+  QuotaUsage,
   ReadOptions,
   SayOptions,
   StoredThread,

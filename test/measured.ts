@@ -108,6 +108,7 @@ async function threads(telemetry: Telemetry, whileOpen: () => Promise<void>) {
     ...options,
     store: hiccuping(store),
     agents: named(scriptedModel(() => 'It has shipped.')),
+    quotas: { storedBytes: 1 },
     context({ id }) {
       if (id === 'bad') throw new Error('no such customer')
     },
@@ -115,6 +116,10 @@ async function threads(telemetry: Telemetry, whileOpen: () => Promise<void>) {
   for await (const _ of heir.thread('t').follow({ until: 'idle' }));
   const seq = await heir.thread('bad').send('And mine?')
   for await (const _ of heir.thread('bad').follow({ until: seq }));
+
+  const full = heir.thread('full', { user: 'ann' })
+  await full.create()
+  await full.send('Is there room?').catch(() => {})
 
   await whileOpen()
   await heard.return?.()

@@ -15,6 +15,8 @@ export interface AgentInfo {
   readonly notices?: readonly string[]
 }
 
+export type LimitsUsage = Readonly<Record<string, { readonly used: number; readonly limit: number }>>
+
 /** The threads of one server. Nothing is open unless something is being followed, so there is nothing to close. */
 export interface Client {
   /** A thread that is there; nothing is sent. */
@@ -24,6 +26,8 @@ export interface Client {
   threads(options?: ListOptions): Promise<ThreadPage>
   /** Whom a thread can be made for; the first is that of a thread that names none. */
   agents(): Promise<readonly AgentInfo[]>
+  /** What this client's caller uses of its quotas and limits, by their names. Empty where nothing is limited. */
+  usage(): Promise<LimitsUsage>
   /** Whether the server's threads can be heard, and hear. */
   voice(): Promise<{ readonly speak: boolean; readonly listen: boolean }>
 }
@@ -93,6 +97,11 @@ export function client(url: string, options: ClientOptions = {}): Client {
     async agents() {
       const found = await http.ask({ op: 'client.agents', path: '/agents', repeatable: true })
       return (found as { agents: readonly AgentInfo[] }).agents
+    },
+
+    async usage() {
+      const answer = await http.ask({ op: 'client.usage', path: '/usage', repeatable: true })
+      return (answer as { usage: LimitsUsage }).usage
     },
 
     async voice() {

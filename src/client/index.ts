@@ -25,7 +25,7 @@ export type { BrowserMicrophoneOptions } from './browser-microphone.ts'
 export { browserMicrophone } from './browser-microphone.ts'
 export type { BrowserPlayerOptions } from './browser-player.ts'
 export { browserPlayer } from './browser-player.ts'
-export type { AgentInfo, Client } from './client.ts'
+export type { AgentInfo, Client, LimitsUsage } from './client.ts'
 export { client } from './client.ts'
 export type { Microphone, MicrophoneOptions } from './microphone.ts'
 export type {

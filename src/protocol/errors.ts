@@ -56,6 +56,8 @@ export interface ErrorFields {
   readonly status?: number | undefined
   /** How long the provider asked to wait. */
   readonly retryAfterMs?: number | undefined
+  /** The limit or quota that refused it, by the name of its option. Stays in this process. */
+  readonly limit?: string | undefined
   readonly cause?: unknown
 }
 
@@ -87,6 +89,7 @@ export class MillraceError extends Error {
   readonly retryable: boolean
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
+  readonly limit: string | undefined
 
   constructor(fields: ErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause })
@@ -95,6 +98,7 @@ export class MillraceError extends Error {
     this.retryable = fields.retryable ?? passing.has(fields.code)
     this.status = fields.status
     this.retryAfterMs = fields.retryAfterMs
+    this.limit = fields.limit
   }
 
   toJSON(): ErrorJson {

@@ -25,6 +25,8 @@ const appTable: Record<keyof AppOptions, typeof anything> = {
   flushMs: anything,
   maxLosses: anything,
   maxRuns: anything,
+  maxRunBytes: anything,
+  quotas: anything,
   telemetry: anything,
   onError: anything,
 }

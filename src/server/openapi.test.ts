@@ -2,6 +2,7 @@ import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import { asker, entriesOf } from '../channels/channels.test-kit.ts'
 import { memoryExchanges, millrace } from '../threads/index.ts'
+import { admission } from './admission.ts'
 import { eventAnswers } from './event-answers.ts'
 import { readServerOptions } from './options.ts'
 import { allRoutes } from './routes.ts'
@@ -37,9 +38,12 @@ describe('openapi.json', () => {
   test('has every route, and no other', async () => {
     const { document } = await described()
     const app = millrace({ agents: asker() })
+    const settings = readServerOptions({}, 'serve')
     const streams = openStreams({ most: 1, perCaller: 1, onRefused: () => {} })
     const routes = allRoutes(app, {
-      ...readServerOptions({}, 'serve'),
+      ...settings,
+      streams,
+      admission: admission({ limits: settings.limits, buffer: app.buffer, onRefused: app.refused }),
       events: eventAnswers({ streams, heartbeatMs: 1, stuckMs: 1, onError: () => {} }),
     })
     await app.close()
@@ -143,6 +147,7 @@ describe('openapi.json', () => {
     await check('deleteThread', '/threads/two')
     await check('deleteThread', '/threads/two')
     await check('listAgents', '/agents')
+    await check('getUsage', '/usage')
     expect(await check('voice', '/voice')).toEqual({ speak: false, listen: false })
     const { run } = await check('getThread', '/threads/one')
     const { exchanges } = await check('listExchanges', `/threads/one/exchanges?run=${run.id}&round=1`)

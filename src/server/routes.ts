@@ -6,29 +6,31 @@ import { eventRoutes } from './event-answers.ts'
 import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
-import type { Limits } from './options.ts'
 import { readinessOf } from './readiness.ts'
 import { retryAfterOf } from './refusal.ts'
 import type { Route } from './route.ts'
 import { json } from './route.ts'
 import { ref } from './schemas.ts'
 import { threadRoutes } from './thread-routes.ts'
+import type { UsageRoutesOptions } from './usage-routes.ts'
+import { usageRoutes } from './usage-routes.ts'
 
-export interface RoutesOptions {
+export interface RoutesOptions extends UsageRoutesOptions {
   readonly events: EventAnswers
   readonly voice: Voice | undefined
-  readonly limits: Limits
 }
 
 /** Everything that can be asked of the server. */
-export function allRoutes(app: App, { events, voice, limits }: RoutesOptions): readonly Route[] {
-  const { answerBytes } = limits
+export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
+  const { events, voice } = options
+  const { answerBytes } = options.limits
   const readiness = readinessOf(app)
   const routes: Route[] = [
     ...threadRoutes(app, events),
     ...eventRoutes(events, answerBytes),
     ...exchangeRoutes(answerBytes),
     ...exportRoutes(answerBytes),
+    ...usageRoutes(app, options),
     {
       method: 'GET',
       path: '/agents',

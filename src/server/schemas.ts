@@ -133,6 +133,12 @@ export const schemas = {
       ),
     ),
   }),
+  Usage: object({
+    usage: {
+      type: 'object',
+      additionalProperties: object({ used: { type: 'number' }, limit: { type: 'number' } }),
+    },
+  }),
   VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
   Health: object({ status: { const: 'ok' } }),
   Readiness: object(

@@ -85,9 +85,9 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
       answers: { 201: json(ref('ThreadInfo'), 'It is there') },
       async handle(call) {
         const { id, ...options } = call.body as { id?: string; agent?: string; metadata?: never }
-        const { user } = call.visitor
+        const { user, caller } = call.visitor
         checkChosenId(id, call)
-        const thread = app.thread(id, { ...options, user })
+        const thread = app.thread(id, { ...options, user, caller })
         const info = await thread.create({ anew: true }).catch(asTaken)
         return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
@@ -196,9 +196,13 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
         const { at, id } = call.body as { at: number; id?: string }
         const { thread } = await visitor.reach(params.id as string)
         checkChosenId(id, call)
-        const { user } = visitor
+        const { user, caller } = visitor
         const fork = await thread
-          .fork(at, { ...(id !== undefined && { id }), ...(user !== undefined && { user }) })
+          .fork(at, {
+            ...(id !== undefined && { id }),
+            ...(user !== undefined && { user }),
+            ...(caller !== undefined && { caller }),
+          })
           .catch(asTaken)
         return Response.json(await fork.info(), {
           status: 201,

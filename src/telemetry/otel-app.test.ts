@@ -107,6 +107,7 @@ test('an app that is closed leaves nothing behind, not even what was told of it 
     'follower.lag': 0,
     'threads.running': 0,
     'queue.depth': 0,
+    'buffer.size': 0,
   })
 })
 

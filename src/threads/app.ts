@@ -33,7 +33,7 @@ import { hub } from './hub.ts'
 import { journal } from './journal.ts'
 import { memoryStore } from './memory.ts'
 import { openThread } from './open-thread.ts'
-import type { ThreadStore } from './store.ts'
+import type { Quotas, ThreadStore } from './store.ts'
 import type { Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 
@@ -56,6 +56,10 @@ export interface AppOptions {
   readonly maxLosses?: number | undefined
   /** How many threads this process works on at once; those beyond wait. */
   readonly maxRuns?: number | undefined
+  /** How many bytes the logs of those threads may have in all; those beyond wait. A larger thread runs alone. */
+  readonly maxRunBytes?: number | undefined
+  /** What each caller may use, over all processes: see `ThreadOptions.caller`. */
+  readonly quotas?: Partial<Quotas> | undefined
   /** Looks on at all of it: `otel()` of `millrace/otel`, `logs()`, or several. */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   /** Told of what goes wrong in the background, such as a store that cannot be written. On stderr if absent. */
@@ -88,6 +92,10 @@ export interface ThreadsOptions {
   readonly search?: string | undefined
 }
 
+export type QuotaUsage = {
+  readonly [Name in keyof Quotas]: { readonly used: number; readonly limit: number }
+}
+
 /** Conversations over a store. Works on what is to be done as long as it is open. */
 export interface App {
   /** The names of its agents; the first is that of a thread that names none. */
@@ -101,6 +109,8 @@ export interface App {
   thread(id?: string, options?: ThreadOptions): Thread
   /** Those changed last come first. */
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  /** What a caller uses of each quota. */
+  usage(caller: string): Promise<QuotaUsage>
   /** Counts what a limit of a server refused, for the metrics. */
   refused(limit: string): void
   /** The bytes that this process holds for clients: those of followers that name a caller, and what a server counts beside them. */
@@ -128,6 +138,8 @@ const appTable: OptionTable<AppOptions> = {
   flushMs: atLeast(0),
   maxLosses: wholeNumber(0),
   maxRuns: wholeNumber(1),
+  maxRunBytes: wholeNumber(1),
+  quotas: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
 }
@@ -158,8 +170,26 @@ const listTable: OptionTable<ThreadsOptions> = {
   search: someText,
 }
 
+const mebibyte = 1024 * 1024
+
+const defaultQuotas: Quotas = {
+  runs: 20,
+  waiting: 200,
+  storedBytes: 1024 * mebibyte,
+  bytesPerMinute: 64 * mebibyte,
+  tokensPerMinute: 5_000_000,
+}
+
+const quotasTable: OptionTable<Quotas> = {
+  runs: wholeNumber(1),
+  waiting: wholeNumber(1),
+  storedBytes: wholeNumber(1),
+  bytesPerMinute: wholeNumber(1),
+  tokensPerMinute: wholeNumber(1),
+}
+
 /** What a process holds for its clients, unless a server says otherwise. */
-const defaultBufferBytes = 256 * 1024 * 1024
+const defaultBufferBytes = 256 * mebibyte
 
 const closeTable: OptionTable<{ graceMs?: number | undefined }> = { graceMs: atLeast(0) }
 
@@ -177,7 +207,10 @@ export function millrace(options: AppOptions): App {
     flushMs = 20,
     maxLosses = 5,
     maxRuns = 1000,
+    maxRunBytes = 1024 * mebibyte,
   } = options
+  checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
+  const quotas = { ...defaultQuotas, ...options.quotas }
   const telemetry = onlookers(options.telemetry)
   let watching: AppTelemetry | undefined
   const listener = errorListener(options.onError)
@@ -209,6 +242,8 @@ export function millrace(options: AppOptions): App {
     recoverMs,
     maxLosses,
     maxRuns,
+    maxRunBytes,
+    runsOfCaller: quotas.runs,
     onError,
   })
   watching = telemetry?.open?.({
@@ -218,6 +253,7 @@ export function millrace(options: AppOptions): App {
     waiting: () => work.counts().waiting,
     buffered: () => buffer.used,
   })
+  const refused = (limit: string) => watching?.refused?.(limit)
   let closing: Promise<void> | undefined
 
   async function close(graceMs: number) {
@@ -235,6 +271,8 @@ export function millrace(options: AppOptions): App {
     exchanges,
     telemetry,
     wake: work.wake,
+    quotas,
+    refused,
     checkOpen(op: string) {
       if (closing) throw invalidInput(op, 'the app is closed')
     },
@@ -243,7 +281,17 @@ export function millrace(options: AppOptions): App {
   return {
     agents: [...agents.keys()],
     buffer,
-    refused: (limit) => watching?.refused?.(limit),
+    refused,
+    async usage(caller) {
+      const { runs, waiting, storedBytes, bytesThisMinute, tokensThisMinute } = await store.usage(caller)
+      return {
+        runs: { used: runs, limit: quotas.runs },
+        waiting: { used: waiting, limit: quotas.waiting },
+        storedBytes: { used: storedBytes, limit: quotas.storedBytes },
+        bytesPerMinute: { used: bytesThisMinute, limit: quotas.bytesPerMinute },
+        tokensPerMinute: { used: tokensThisMinute, limit: quotas.tokensPerMinute },
+      }
+    },
     async notices(agent = firstAgent) {
       const found = agents.get(agent)
       if (!found) throw unknownAgent(agent, [...agents.keys()], 'app.notices')

@@ -8,13 +8,15 @@ export interface Budget {
   readonly used: number
   /** Whether there is no room for so many bytes more, of this caller or in all. */
   isFull(caller?: string | undefined, bytes?: number): boolean
+  heldBy(caller: string): number
   /** Counts bytes whether there is room or not; a negative number releases them. */
   add(bytes: number, caller?: string | undefined): void
   /** Calls back once, when something was released and there is room for this caller. */
   whenRoom(caller: string | undefined, callback: () => void): void
 }
 
-const mostOfCaller = 1 / 4
+/** How much of it one caller may hold. */
+export const mostOfCaller = 1 / 4
 
 export function budget(limit: number): Budget {
   const callers = new Map<string, number>()
@@ -36,8 +38,9 @@ export function budget(limit: number): Budget {
     },
     isFull(caller, bytes = 1) {
       if (used + bytes > self.limit) return true
-      return caller !== undefined && (callers.get(caller) ?? 0) + bytes > self.limit * mostOfCaller
+      return caller !== undefined && self.heldBy(caller) + bytes > self.limit * mostOfCaller
     },
+    heldBy: (caller) => callers.get(caller) ?? 0,
     add(bytes, caller) {
       used += bytes
       if (caller !== undefined) {

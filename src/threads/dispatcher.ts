@@ -24,6 +24,10 @@ export interface DispatcherOptions
   /** How often it looks for threads that others left behind. */
   readonly recoverMs: number
   readonly maxRuns: number
+  /** What the logs of the threads being worked on may have in bytes, in all. */
+  readonly maxRunBytes: number
+  /** How many runs one caller may have at once, over all processes. */
+  readonly runsOfCaller: number
 }
 
 /** A thread that this process is at work on, or about to claim. */
@@ -32,6 +36,10 @@ interface Place {
   worker?: Worker
   /** Somebody said something meanwhile. */
   again: boolean
+  /** The bytes of its log. */
+  bytes: number
+  /** There is something to do, and a quota or `maxRunBytes` was in the way. */
+  isHeldBack: boolean
 }
 
 /** At most so often for changes that others make: each may be one of theirs to do. */
@@ -39,14 +47,18 @@ const glanceMs = 50
 const mostAtOnce = 100
 
 export function dispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, hub, agents, leaseMs, recoverMs, maxRuns, onError } = options
+  const { store, hub, agents, leaseMs, recoverMs, maxRuns, maxRunBytes, runsOfCaller, onError } = options
   const owner = `worker_${crypto.randomUUID()}`
   const workers = new Map<string, Place>()
   const running = new Set<Promise<void>>()
-  /** Those for which there was no room. */
+  /** Those for which there was no room, or that were held back. */
   const waiting = new Set<string>()
+  let runBytes = 0
   let closed = false
   let looking = false
+  let lookAgain = false
+  /** How many runs have ended here. */
+  let ended = 0
   let glance: ReturnType<typeof setTimeout> | undefined
 
   function wake(threadId: string) {
@@ -62,7 +74,8 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function begin(threadId: string) {
-    const place: Place = { again: false }
+    const place: Place = { again: false, bytes: 0, isHeldBack: false }
+    const endedBefore = ended
     workers.set(threadId, place)
     try {
       await work(threadId, place)
@@ -70,18 +83,28 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       failed(thrown)
     }
     workers.delete(threadId)
+    runBytes -= place.bytes
+    if (place.worker) ended++
     if (closed) return
-    if (place.again) wake(threadId)
-    // There is room for one that had to wait.
-    else if (workers.size === maxRuns - 1) void look()
+    if (place.isHeldBack) waiting.add(threadId)
+    else if (place.again) return wake(threadId)
+    // There may be room for one that had to wait; for one that was held back only if a run has ended since.
+    if (waiting.size > 0 && !(place.isHeldBack && ended === endedBefore)) void look()
   }
 
   async function work(threadId: string, place: Place) {
-    const info = await store.get(threadId)
-    const agent = info && agents.get(info.agent)
+    const stored = await store.get(threadId)
+    const agent = stored && agents.get(stored.agent)
     // A thread of an agent that is not here is for another process.
     if (!agent || closed) return
-    const claimed = await store.claim(threadId, owner, leaseMs)
+    const { bytes, ...info } = stored
+    const isQueued = info.status === 'queued'
+    place.isHeldBack = isQueued && runBytes > 0 && runBytes + bytes > maxRunBytes
+    if (place.isHeldBack) return
+    place.bytes = bytes
+    runBytes += bytes
+    const claimed = await store.claim(threadId, owner, leaseMs, runsOfCaller)
+    place.isHeldBack = isQueued && !claimed
     if (!claimed) return
     place.lease = claimed.lease
     place.worker = startWorker({ ...options, ...claimed, info, agent })
@@ -91,21 +114,28 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function look() {
+    lookAgain = looking
     if (looking || closed) return
     looking = true
     try {
       const room = Math.min(mostAtOnce, maxRuns - workers.size)
       if (room <= 0) return
       const waited = [...waiting]
-      const found = await store.stranded(room, [...agents.keys()])
-      // There was room for more: whatever had to wait and is not among them is done by now, here or elsewhere.
-      if (found.length < room) for (const threadId of waited) waiting.delete(threadId)
+      const found = await store.stranded(room, [...agents.keys()], runsOfCaller)
+      // There was room for more: what had to wait and is not among them is done by now, or held back by the quota of its caller.
+      if (found.length < room && waited.length > 0 && !(await isAnyLeft()))
+        for (const threadId of waited) waiting.delete(threadId)
       for (const threadId of found) wake(threadId)
     } catch (thrown) {
       failed(thrown)
     } finally {
       looking = false
     }
+    if (lookAgain) void look()
+  }
+
+  async function isAnyLeft() {
+    return (await store.stranded(1, [...agents.keys()])).length > 0
   }
 
   async function renew() {

@@ -1,6 +1,7 @@
-export type { App, AppOptions, ThreadOptions, ThreadsOptions } from './app.ts'
+export type { App, AppOptions, QuotaUsage, ThreadOptions, ThreadsOptions } from './app.ts'
 export { millrace } from './app.ts'
 export type { Budget } from './budget.ts'
+export { mostOfCaller } from './budget.ts'
 export { entryBytes } from './entry-bytes.ts'
 export { errorListener } from './error-listener.ts'
 export type { MemoryExchangesOptions } from './exchanges/memory.ts'

@@ -22,6 +22,7 @@ import {
   cancelReason,
   checkOptions,
   invalidInput,
+  isMillraceError,
   isObject,
   isTraceContext,
   kindOf,
@@ -37,7 +38,7 @@ import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Hub } from './hub.ts'
 import { findLast, readLog } from './read-log.ts'
 import { findCall, readSnapshot } from './snapshot.ts'
-import type { NewThread, ThreadStore } from './store.ts'
+import type { NewThread, Quotas, ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
 import type { ReadOptions, SayOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
@@ -51,6 +52,9 @@ export interface Shared {
   readonly hub: Hub
   readonly agents: ReadonlyMap<string, ThreadDoor>
   readonly wake: (threadId: string) => void
+  readonly quotas: Quotas
+  /** Is told the name of a quota that refused something. */
+  readonly refused: (quota: string) => void
   readonly exchanges: ExchangeRecorder | undefined
   readonly telemetry: Telemetry | undefined
   /** Throws if the app is closed. */
@@ -88,11 +92,15 @@ const answerTable: OptionTable<Answer> = {
 }
 const heardTable: OptionTable<Heard> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
 const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
-const forkTable: OptionTable<{ id?: string; user?: string }> = { id: someText, user: someText }
+const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = {
+  id: someText,
+  user: someText,
+  caller: someText,
+}
 
 /** `asked` is what the thread becomes if it has to be made. */
 export function openThread(asked: NewThread, shared: Shared): Thread {
-  const { store, hub, agents, wake, exchanges, telemetry, checkOpen } = shared
+  const { store, hub, agents, wake, quotas, refused, exchanges, telemetry, checkOpen } = shared
   const { id } = asked
   const log = { store, threadId: id }
 
@@ -106,7 +114,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
 
   async function create(op: string, anew: boolean): Promise<ThreadInfo> {
     checkOpen(op)
-    const made = await store.create(asked)
+    const made = await limited(store.create(asked, { quotas }))
     if (!made && anew) throw taken(id, op)
     return info(op)
   }
@@ -138,8 +146,19 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     return length
   }
 
-  async function signal(key: string | undefined, event: Parameters<ThreadStore['signal']>[2]) {
-    const { entry, repeated } = await store.signal(id, key, event)
+  /** Counts what a quota refuses. */
+  async function limited<Value>(work: Promise<Value>): Promise<Value> {
+    try {
+      return await work
+    } catch (error) {
+      if (isMillraceError(error) && error.limit !== undefined) refused(error.limit)
+      throw error
+    }
+  }
+
+  /** With quotas where a caller could write without end: a stop and a decision are always taken. */
+  async function signal(key: string | undefined, event: ThreadEvent, quotas?: Quotas) {
+    const { entry, repeated } = await store.signal(id, key, event, quotas)
     if (!repeated) hub.publish(id, [entry])
     wake(id)
     return entry
@@ -241,8 +260,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         ...(trace !== undefined && { trace }),
       } as const
       // Only now: what cannot be said makes no thread.
-      if (!found) await store.create(asked)
-      const { seq } = await signal(key === undefined ? undefined : `input:${key}`, event)
+      if (!found) await limited(store.create(asked, { quotas }))
+      const { seq } = await limited(signal(key === undefined ? undefined : `input:${key}`, event, quotas))
       return seq
     },
 
@@ -323,15 +342,16 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
           `a thread is forked at one of its numbers, from 0 to ${known.head}, not ${String(atSeq)}`,
         )
       const { agent, metadata } = known
-      const user = options.user ?? known.user
+      const { user = known.user, caller = user } = options
       const forked: NewThread = {
         id: options.id ?? `thread_${crypto.randomUUID()}`,
         agent,
         ...(user !== undefined && { user }),
+        ...(caller !== undefined && { caller }),
         ...(metadata && { metadata }),
         forkedFrom: { id, seq: atSeq },
       }
-      if (!(await store.fork(id, atSeq, forked))) throw taken(forked.id, op)
+      if (!(await limited(store.fork(id, atSeq, forked, quotas)))) throw taken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread

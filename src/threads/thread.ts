@@ -61,7 +61,10 @@ export interface Thread {
    */
   heard(heard: Heard): Promise<number>
   /** A new thread with the log of this one up to a number. A run that was under way there is cancelled; an input without its run is answered. */
-  fork(atSeq: number, options?: { readonly id?: string; readonly user?: string }): Promise<Thread>
+  fork(
+    atSeq: number,
+    options?: { readonly id?: string; readonly user?: string; readonly caller?: string },
+  ): Promise<Thread>
   /** With everything in it. False if it was not there. */
   delete(): Promise<boolean>
 }

@@ -68,6 +68,7 @@ export function checkQuotas(
     throw new MillraceError({
       op,
       code: 'rate_limit',
+      limit: name,
       message,
       retryable: true,
       retryAfterMs: retryAfterMs ?? minuteMs - (time % minuteMs),
