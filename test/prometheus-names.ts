@@ -6,7 +6,7 @@ export interface Metric {
 }
 
 /** Of the units that there are here; those in braces are remarks, and drop out. */
-const units: Readonly<Record<string, string>> = { s: 'seconds' }
+const units: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' }
 
 /**
  * The series of a metric, as the exporter of the collector and the receiver of Prometheus call them unless told otherwise: by

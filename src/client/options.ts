@@ -190,6 +190,7 @@ const listTable: OptionTable<ListOptions> = {
 }
 
 const tables = {
+  state: { before: wholeNumber(1) },
   send: sendTable,
   follow: followTable,
   watch: watchTable,

@@ -7,6 +7,7 @@ import type {
   FollowOptions,
   InputUserMessage,
   SendOptions,
+  StateOptions,
   ThreadView,
 } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
@@ -35,7 +36,8 @@ export interface RemoteThread {
    */
   follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
   read(options?: ReadOptions): Promise<readonly Entry[]>
-  state(): Promise<ThreadView>
+  /** As it is now, with the last messages of the conversation: `earlier` says how many come before, and `before` gets those. */
+  state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
   /**
    * The model calls of a run as they went over the wire, in order; those under way as far as they have come. Rejects with `auth`
    * if they are not for this client, with `not_found` if the server does not record them.
@@ -113,8 +115,10 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       return (page as { entries: readonly Entry[] }).entries
     },
 
-    async state() {
-      return (await http.ask({ op: 'client.state', path, repeatable: true })) as ThreadView
+    async state(options = {}) {
+      checkFor('state', options)
+      const { before } = options
+      return (await http.ask({ op: 'client.state', path, query: { before }, repeatable: true })) as ThreadView
     },
 
     async exchanges(options) {

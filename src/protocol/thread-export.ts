@@ -1,12 +1,14 @@
 import { type Transcript, writeTranscript } from './check.ts'
 import type { Entry } from './events.ts'
+import type { Message } from './messages.ts'
+import type { StateOptions } from './thread-options.ts'
 import type { ThreadInfo, ThreadView } from './thread-view.ts'
 import type { Usage } from './usage.ts'
 
 /** A thread that can be read, here or across the wire. */
 export interface ReadableThread {
   read(options: { readonly after: number }): Promise<readonly Entry[]>
-  state(): Promise<ThreadView>
+  state(options?: StateOptions): Promise<ThreadView>
 }
 
 /** A thread as a file: a transcript that `readTranscript()` takes, and the log it was made of. */
@@ -17,10 +19,10 @@ export interface ExportedThread extends Transcript {
 }
 
 export async function exportThread(thread: ReadableThread): Promise<ExportedThread> {
-  const { messages, usage, head, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } =
-    await thread.state()
+  const view = await thread.state()
+  const { usage, head, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } = view
   return {
-    ...writeTranscript(messages),
+    ...writeTranscript(await wholeConversation(thread, view)),
     thread: {
       id,
       agent,
@@ -34,6 +36,20 @@ export async function exportThread(thread: ReadableThread): Promise<ExportedThre
     usage,
     entries: await wholeLog(thread, head),
   }
+}
+
+/** A server answers with the end of a long conversation first. */
+async function wholeConversation(
+  thread: Pick<ReadableThread, 'state'>,
+  view: ThreadView,
+): Promise<Message[]> {
+  const pages = [view.messages]
+  for (let { earlier } = view; earlier; ) {
+    const page = await thread.state({ before: earlier.messages })
+    pages.unshift(page.messages)
+    earlier = page.earlier
+  }
+  return pages.flat()
 }
 
 /** Every entry there is, page by page; as far as `head` if it is given, since one that is being written to may have no end. */

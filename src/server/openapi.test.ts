@@ -1,6 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import { asker, entriesOf } from '../channels/channels.test-kit.ts'
+import type { Entry, ThreadEvent } from '../protocol/index.ts'
 import { memoryExchanges, millrace } from '../threads/index.ts'
 import { admission } from './admission.ts'
 import { eventAnswers } from './event-answers.ts'
@@ -149,8 +150,13 @@ describe('openapi.json', () => {
     await check('listAgents', '/agents')
     await check('getUsage', '/usage')
     expect(await check('voice', '/voice')).toEqual({ speak: false, listen: false })
-    const { run } = await check('getThread', '/threads/one')
-    const { exchanges } = await check('listExchanges', `/threads/one/exchanges?run=${run.id}&round=1`)
+    const { entries } = await check('followEvents', '/threads/one/events', {
+      headers: { accept: 'application/json' },
+    })
+    const { runId } = entries
+      .map(({ event }: Entry) => event)
+      .find(({ type }: ThreadEvent) => type === 'run-start')
+    const { exchanges } = await check('listExchanges', `/threads/one/exchanges?run=${runId}&round=1`)
     expect(exchanges).toHaveLength(1)
     await check('listExchanges', '/threads/one/exchanges')
     const { source } = await check('getTestScript', '/threads/one/test-script')
@@ -165,10 +171,10 @@ describe('openapi.json', () => {
       .flatMap(({ operationId, responses }) =>
         Object.keys(responses).map((status) => `${operationId} ${status}`),
       )
-      // An upgrade is no answer to a fetch, these five cannot be asked for wrongly, and nothing is wrong here.
+      // An upgrade is no answer to a fetch, these six cannot be asked for wrongly, and nothing is wrong here.
       .filter(
         (one) =>
-          !/^(openSocket 101|readiness 503|(listAgents|voice|health|readiness|openapi) default)$/.test(one),
+          !/^(openSocket 101|readiness 503|(listAgents|getUsage|voice|health|readiness|openapi) default)$/.test(one),
       )
     expect([...seen].sort()).toEqual(promised.sort())
   })

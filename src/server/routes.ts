@@ -26,7 +26,7 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
   const { answerBytes } = options.limits
   const readiness = readinessOf(app)
   const routes: Route[] = [
-    ...threadRoutes(app, events),
+    ...threadRoutes(app, events, answerBytes),
     ...eventRoutes(events, answerBytes),
     ...exchangeRoutes(answerBytes),
     ...exportRoutes(answerBytes),

@@ -56,6 +56,9 @@ const view: JsonObject = {
       properties: { role: { enum: ['system', 'user', 'assistant', 'tool'] } },
       required: ['role', 'content'],
     }),
+    earlier: object({
+      messages: { ...count, description: 'So many come before these: ask with before= this number.' },
+    }),
     approvals: listOf({ type: 'object', required: ['type', 'callId', 'name', 'input'] }),
     queued: listOf(object({ seq: count, mode: { enum: ['queue', 'steer', 'interrupt'] } })),
     usage: { type: 'object', additionalProperties: { type: 'number' } },

@@ -49,6 +49,13 @@ const listFields: Fields = {
   }),
 }
 
+const viewFields: Fields = {
+  before: numberField({
+    least: 1,
+    description: 'Messages before this one: the earlier.messages of an answer.',
+  }),
+}
+
 /** By W3C Trace Context, 3.2.1, one that is not as it should be is as good as none: it is never refused. */
 const traceField: Field = {
   schema: {
@@ -61,7 +68,7 @@ const traceField: Field = {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** What can be done with threads. */
-export function threadRoutes(app: App, events: EventAnswers): Route[] {
+export function threadRoutes(app: App, events: EventAnswers, answerBytes: number): Route[] {
   /**
    * All ids of a store are one namespace, so whoever may choose them can find out which are taken. Where there are several users an
    * id must therefore be one that cannot be guessed; then a conflict tells nothing to those who do not know it already.
@@ -106,10 +113,11 @@ export function threadRoutes(app: App, events: EventAnswers): Route[] {
       path: '/threads/:id',
       name: 'getThread',
       summary: 'A conversation: messages, status, what waits for a person, usage',
+      query: viewFields,
       answers: { 200: json(ref('ThreadView'), 'As it is now') },
-      async handle({ visitor, params }) {
+      async handle({ visitor, params, query }) {
         const { thread } = await visitor.reach(params.id as string)
-        return Response.json(await thread.state())
+        return Response.json(await thread.state({ ...query, bytes: answerBytes }))
       },
     },
     {
