@@ -11,8 +11,8 @@ export interface Budget {
   heldBy(caller: string): number
   /** Counts bytes whether there is room or not; a negative number releases them. */
   add(bytes: number, caller?: string | undefined): void
-  /** Calls back once, when something was released and there is room for this caller. */
-  whenRoom(caller: string | undefined, callback: () => void): void
+  /** Calls back once, when something was released and there is room for so many bytes. */
+  whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
 }
 
 /** How much of it one caller may hold. */
@@ -20,14 +20,15 @@ export const mostOfCaller = 1 / 4
 
 export function budget(limit: number): Budget {
   const callers = new Map<string, number>()
-  const waiting = new Set<{ readonly caller: string | undefined; readonly callback: () => void }>()
+  const waiting = new Set<Parameters<Budget['whenRoom']>>()
   let used = 0
 
   function wake() {
     for (const one of waiting) {
-      if (self.isFull(one.caller)) continue
+      const [caller, bytes, callback] = one
+      if (self.isFull(caller, bytes)) continue
       waiting.delete(one)
-      one.callback()
+      callback()
     }
   }
 
@@ -50,8 +51,8 @@ export function budget(limit: number): Budget {
       }
       if (bytes < 0 && waiting.size > 0) wake()
     },
-    whenRoom(caller, callback) {
-      waiting.add({ caller, callback })
+    whenRoom(...one) {
+      waiting.add(one)
     },
   }
   return self

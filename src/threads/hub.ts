@@ -286,7 +286,7 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
       while (!over && buffer.isFull(caller, bytes)) {
         await new Promise<void>((resolve) => {
           asked = resolve
-          buffer.whenRoom(caller, resolve)
+          buffer.whenRoom(caller, bytes, resolve)
         })
         asked = undefined
       }

@@ -1,0 +1,265 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import { until } from '../channels/channels.test-kit.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { memoryStore } from '../threads/index.ts'
+import type { Order } from './limited-server.test-kit.ts'
+import { byToken, served } from './server.test-kit.ts'
+
+const mebibyte = 1024 * 1024
+
+const usage = { inputTokens: 5, outputTokens: 5 }
+
+/** Never ends an answer to what is slow. */
+const desk = () =>
+  agent({
+    name: 'desk',
+    model: scriptedModel(({ messages }) =>
+      JSON.stringify(messages.at(-1)).includes('slow')
+        ? [{ text: 'Well' }, { hang: true }]
+        : [{ text: 'At once.' }, { usage }],
+    ),
+  })
+
+interface Asked {
+  readonly method?: string
+  readonly body?: object
+  readonly as?: string
+  /** The address that it comes from. */
+  readonly from?: string
+  readonly headers?: Record<string, string>
+}
+
+/** Over a real connection, from an address of loopback. */
+async function ask(port: number, path: string, { method = 'GET', body, as, from, headers = {} }: Asked = {}) {
+  const sent = request({
+    port,
+    path,
+    method,
+    host: '127.0.0.1',
+    ...(from && { localAddress: from }),
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(as && { authorization: `Bearer ${as}` }),
+      ...headers,
+    },
+  })
+  sent.end(body && JSON.stringify(body))
+  const [answer] = await once(sent, 'response')
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  return { status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) }
+}
+
+async function say(port: number, message: string, more: Asked = {}) {
+  const made = await ask(port, '/threads', { method: 'POST', body: {}, ...more })
+  if (made.status !== 201) return { ...made, id: '' }
+  const { id } = made.json()
+  const said = await ask(port, `/threads/${id}/messages`, { method: 'POST', body: { message }, ...more })
+  return { ...said, id: id as string }
+}
+
+async function usageOf(port: number, more: Asked = {}) {
+  return (await ask(port, '/usage', more)).json().usage
+}
+
+/** A server as a process, with its own heap. */
+async function process(options: object, file?: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-quotas-'))
+  const path = file ?? join(folder, 'threads.db')
+  const child: ChildProcess = fork(
+    new URL('./limited-server.test-kit.ts', import.meta.url),
+    [path, JSON.stringify(options)],
+    { execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'] },
+  )
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await rm(folder, { recursive: true, force: true })
+  })
+  await once(child, 'message')
+  async function order(what: Order) {
+    child.send(what)
+    const [{ answer }] = await once(child, 'message')
+    return answer
+  }
+  return { path, port: (await order({ ask: 'listen' })) as number, order }
+}
+
+describe('quotas', () => {
+  test('a thousand slow runs of one caller do not keep another waiting', async () => {
+    const { app } = served(desk(), { auth: byToken, limits: { requestsPerSecond: 100_000 } })
+    const { port } = await app.listen()
+    const statuses: Record<number, number> = {}
+    const refused: Awaited<ReturnType<typeof say>>[] = []
+    for (let count = 0; count < 1010; count += 10)
+      for (const answer of await Promise.all(
+        Array.from({ length: 10 }, () => say(port, 'slow', { as: 'ann' })),
+      )) {
+        statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+        if (answer.status === 429) refused.push(answer)
+      }
+    // 20 run, 200 wait, and the others are told so.
+    expect(statuses[202]).toBeGreaterThanOrEqual(220)
+    expect(statuses[202]).toBeLessThan(240)
+    expect(refused[0]?.json().error).toMatchObject({
+      code: 'rate_limit',
+      message: expect.stringMatching(/quota 'waiting' is 200/),
+    })
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
+    expect(await usageOf(port, { as: 'ann' })).toMatchObject({
+      runs: { used: 20, limit: 20 },
+      waiting: { used: 200, limit: 200 },
+    })
+    const { id } = await say(port, 'hello', { as: 'bob' })
+    const answer = await ask(port, `/threads/${id}/events?until=idle`, { as: 'bob' })
+    expect(answer.text).toContain('At once.')
+    expect(await usageOf(port, { as: 'bob' })).toMatchObject({ runs: { used: 0 }, waiting: { used: 0 } })
+  })
+
+  test('runs at once are counted over two processes with one file', async () => {
+    const options = { hasUsers: true, quotas: { runs: 2 } }
+    const one = await process(options)
+    const two = await process(options, one.path)
+    for (const { port } of [one, two, one, two, one])
+      expect(await say(port, 'slow', { as: 'ann' })).toMatchObject({ status: 202 })
+    for (const { port } of [one, two])
+      await until(async () => (await usageOf(port, { as: 'ann' })).waiting.used === 3)
+    expect(await usageOf(two.port, { as: 'ann' })).toMatchObject({ runs: { used: 2, limit: 2 } })
+    const { id } = await say(two.port, 'hello', { as: 'bob' })
+    const answer = await ask(two.port, `/threads/${id}/events?until=idle`, { as: 'bob' })
+    expect(answer.text).toContain('At once.')
+    expect(await usageOf(one.port, { as: 'ann' })).toMatchObject({ runs: { used: 2 }, waiting: { used: 3 } })
+  })
+
+  test.each([
+    ['storedBytes', { storedBytes: 1 }, 60],
+    ['bytesPerMinute', { bytesPerMinute: 1 }, undefined],
+    ['tokensPerMinute', { tokensPerMinute: 1 }, undefined],
+  ])('%s are limited, with a sentence and a time to come back', async (name, quotas, seconds) => {
+    const { app } = served(desk(), { auth: byToken }, { quotas, store: memoryStore({ now: () => 1e12 }) })
+    const { port } = await app.listen()
+    const { id } = await say(port, 'hello', { as: 'ann' })
+    if (id) await ask(port, `/threads/${id}/events?until=idle`, { as: 'ann' })
+    const refused = await say(port, 'hello', { as: 'ann' })
+    expect(refused.status).toBe(429)
+    expect(refused.json().error.message).toContain(`its quota '${name}' is 1`)
+    const retryAfter = Number(refused.headers['retry-after'])
+    expect(retryAfter).toBeGreaterThan(0)
+    expect(retryAfter).toBeLessThanOrEqual(60)
+    if (seconds) expect(retryAfter).toBe(seconds)
+    // A stop is always taken, and others have their own.
+    expect((await ask(port, `/threads/${id}/stop`, { method: 'POST', body: {}, as: 'ann' })).status).toBe(202)
+    expect((await ask(port, '/threads', { method: 'POST', body: {}, as: 'bob' })).status).toBe(201)
+  })
+
+  test('a fork counts too', async () => {
+    const { app } = served(desk(), { auth: byToken }, { quotas: { storedBytes: 1000 } })
+    const { port } = await app.listen()
+    const { id } = await say(port, `hello ${'x'.repeat(1000)}`, { as: 'ann' })
+    const forked = await ask(port, `/threads/${id}/fork`, { method: 'POST', body: { at: 1 }, as: 'ann' })
+    expect(forked.status).toBe(429)
+    expect(forked.text).toContain("quota 'storedBytes'")
+  })
+
+  test('a misspelt quota is reported', () => {
+    expect(() => served(desk(), {}, { quotas: { run: 5 } as never })).toThrow(
+      /'quotas.run' does not exist: did you mean 'runs'/,
+    )
+    expect(() => served(desk(), {}, { quotas: { runs: 0 } })).toThrow(/'quotas.runs' must be/)
+  })
+})
+
+describe('without auth the same holds by address', () => {
+  const [one, other] = [{ from: '127.0.0.1' }, { from: '127.0.0.2' }]
+
+  test('quotas', async () => {
+    const { app } = served(desk(), {}, { quotas: { runs: 1 } })
+    const { port } = await app.listen()
+    for (let count = 0; count < 3; count++)
+      expect((await say(port, 'slow', { ...one, headers: {} })).status).toBe(202)
+    await until(async () => (await usageOf(port, one)).waiting.used === 2)
+    expect(await usageOf(port, one)).toMatchObject({ runs: { used: 1, limit: 1 } })
+    const { id } = await say(port, 'hello', other)
+    expect((await ask(port, `/threads/${id}/events?until=idle`, other)).text).toContain('At once.')
+  })
+
+  test('requests a second', async () => {
+    const { app } = served(desk(), { limits: { requestsPerSecond: 1 } })
+    const { port } = await app.listen()
+    for (let count = 0; count < 4; count++) expect((await ask(port, '/threads', one)).status).toBe(200)
+    const refused = await ask(port, '/threads', one)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1'])
+    expect((await ask(port, '/threads', other)).status).toBe(200)
+  })
+
+  test('streams, and requests at once', async () => {
+    const { app } = served(desk(), { limits: { streams: 1, requestsAtOnce: 1 } })
+    const { port } = await app.listen()
+    const { id } = await say(port, 'slow', one)
+    const open = (head: string) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
+      onTestFinished(() => void socket.destroy())
+      socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\n`)
+      return socket
+    }
+    const stream = open(`GET /threads/${id}/events`)
+    stream.write('\r\n')
+    await once(stream, 'data')
+    const second = await ask(port, `/threads/${id}/events`, one)
+    expect([second.status, second.json().error.message]).toEqual([
+      429,
+      'you have 1 streams open: close one first',
+    ])
+    // A body that has not ended is a request under way.
+    const posting = open('POST /threads')
+    posting.write('content-type: application/json\r\ncontent-length: 10\r\n\r\n{')
+    await until(async () => (await ask(port, '/threads', one)).status === 429)
+    const refused = await ask(port, '/threads', one)
+    expect(refused.json().error.message).toContain('1 requests under way')
+    expect(refused.headers['retry-after']).toBe('1')
+    expect((await ask(port, '/threads', other)).status).toBe(200)
+    posting.destroy()
+    await until(async () => (await ask(port, '/threads', one)).status === 200)
+  })
+})
+
+describe('memory', () => {
+  test('clients that do not read cost no more than the buffer', async () => {
+    const { port, order } = await process({ limits: { bufferBytes: 16 * mebibyte } })
+    for (let count = 0; count < 12; count++) await order({ ask: 'write', bytes: 3_000_000 })
+    const before = (await order({ ask: 'memory' })) as number
+    const open = (text: string, from: number) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${from}` })
+      onTestFinished(() => void socket.destroy())
+      socket.on('error', () => {})
+      socket.write(text)
+    }
+    const get = (path: string, accept: string) =>
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\naccept: ${accept}\r\n\r\n`
+    for (let from = 2; from < 6; from++)
+      for (let count = 0; count < 15; count++) {
+        open(get('/threads/large/events?after=0', 'text/event-stream'), from)
+        open(get('/threads/large/events?limit=10000', 'application/json'), from)
+        open(
+          `POST /threads HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(900_000)}`,
+          from,
+        )
+      }
+    // All of them have been dealt with when this one is.
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    expect((await ask(port, '/healthz')).status).toBe(200)
+    const held = ((await order({ ask: 'memory' })) as number) - before
+    expect(held / mebibyte).toBeLessThan(2 * 16)
+    // Small things still work, for others and for the same.
+    for (const from of ['127.0.0.1', '127.0.0.2'])
+      expect((await say(port, 'hello', { from })).status).toBe(202)
+  })
+})
