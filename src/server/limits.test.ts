@@ -1,9 +1,16 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../agent/index.ts'
 import { socketClient, teller, until } from '../channels/channels.test-kit.ts'
 import { clientFrame, rawSocket } from '../channels/raw-frames.test-kit.ts'
-import { MillraceError } from '../protocol/index.ts'
-import { memoryStore } from '../threads/index.ts'
+import { client } from '../client/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import { MillraceError, wholeLog } from '../protocol/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { memoryExchanges, memoryStore } from '../threads/index.ts'
+import { untilIdle } from '../threads/threads.test-kit.ts'
+import { tool } from '../tools/index.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 
 describe('what one user may ask for', () => {
@@ -33,7 +40,7 @@ describe('what one user may ask for', () => {
     await client.frame('pong')
   })
 
-  test('is not limited where nobody is asked who they are', async () => {
+  test('is not limited where neither user nor address are known', async () => {
     const { ask } = served(teller(), { limits: { requestsPerSecond: 1 } })
     for (let turn = 0; turn < 20; turn++) expect((await ask('GET', '/threads')).status).toBe(200)
   })
@@ -96,7 +103,100 @@ describe('what the store refuses for now', () => {
   })
 })
 
+describe('what the server answers with', () => {
+  const json = { headers: { accept: 'application/json' } }
+
+  async function long() {
+    const exchanges = memoryExchanges()
+    const model = scriptedModel(({ messages }) => (messages.length % 2 === 1 ? 'x'.repeat(60_000) : 'y'))
+    const given = served(
+      agent({ name: 'long', model }),
+      { limits: { answerBytes: 100_000 } },
+      { exchanges, store: memoryStore() },
+    )
+    const thread = given.app.thread('long')
+    for (let count = 0; count < 4; count++) await untilIdle(thread, await thread.send(`go ${count}`))
+    return { ...given, thread }
+  }
+
+  test('entries come in pages by bytes, and the answer says where the next begins', async () => {
+    const { ask, thread } = await long()
+    const seen: Entry[] = []
+    let pages = 0
+    for (let after: number | undefined = 0; after !== undefined; pages++) {
+      const answer = await ask('GET', `/threads/long/events?limit=10000&after=${after}`, json)
+      const text = await answer.text()
+      expect(text.length).toBeLessThan(150_000)
+      const page = JSON.parse(text)
+      seen.push(...page.entries)
+      after = page.next
+    }
+    expect(pages).toBeGreaterThan(2)
+    expect(seen).toEqual(await wholeLog(thread))
+  })
+
+  test('a conversation is answered with its last messages, and how to get those before', async () => {
+    const { ask, thread } = await long()
+    const { messages } = await thread.state()
+    const seen: unknown[] = []
+    for (let query = ''; ; ) {
+      const text = await (await ask('GET', `/threads/long${query}`)).text()
+      expect(text.length).toBeLessThan(150_000)
+      const view = JSON.parse(text)
+      seen.unshift(...view.messages)
+      if (!view.earlier) break
+      query = `?before=${view.earlier.messages}`
+    }
+    expect(seen).toEqual(messages)
+  })
+
+  test('model calls come in pages of whole rounds', async () => {
+    const rounds = Array.from({ length: 5 }, (_, round) => [
+      { call: 'more', input: {} },
+      { text: `${round}` },
+    ])
+    const more = tool({
+      name: 'more',
+      description: 'More',
+      input: z.object({}),
+      run: () => 'x'.repeat(30_000),
+    })
+    const { ask, app } = served(
+      agent({ name: 'rounds', model: scriptedModel([...rounds, 'Done.']), tools: [more] }),
+      { limits: { answerBytes: 100_000 } },
+      { exchanges: memoryExchanges() },
+    )
+    const { url } = await app.listen()
+    const thread = app.thread('t')
+    await untilIdle(thread, await thread.send('go'))
+    const { run } = await thread.state()
+    const page = await (await ask('GET', `/threads/t/exchanges?run=${run?.id}`)).json()
+    expect(page.exchanges.length).toBeLessThan(6)
+    expect(page.next).toBe(page.exchanges.at(-1).round)
+    const next = await (await ask('GET', `/threads/t/exchanges?run=${run?.id}&after=${page.next}`)).json()
+    expect(next.exchanges[0].round).toBe(page.next + 1)
+    const all = await client(url)
+      .thread('t')
+      .exchanges({ run: run?.id as string })
+    expect(all.map(({ round }) => round)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  test('a test of a long conversation is left to the command line', async () => {
+    const { ask } = await long()
+    const refused = await ask('GET', '/threads/long/test-script')
+    expect(refused.status).toBe(413)
+    expect((await refused.json()).error.message).toContain('millrace export long --format test')
+  })
+})
+
 describe('what the server takes', () => {
+  test('metadata is for labels', async () => {
+    const { ask } = served()
+    const refused = await ask('POST', '/threads', { body: { metadata: { a: 'x'.repeat(20_000) } } })
+    expect(refused.status).toBe(400)
+    expect((await refused.json()).error.message).toContain('at most 16384 bytes of JSON, not 20008')
+  })
+
   test('streams are limited in all', async () => {
     const { ask, app } = served(teller(), { limits: { connections: 1 } })
     await app.thread('one').create()
