@@ -38,6 +38,7 @@ export const api: Client = {
   create: (options) => current.value.create(options),
   threads: (options) => current.value.threads(options),
   agents: () => current.value.agents(),
+  usage: () => current.value.usage(),
   voice: () => current.value.voice(),
 }
 

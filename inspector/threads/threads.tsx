@@ -10,6 +10,7 @@ import { found, isOutOfReach, showMore, watchThreads } from './list.ts'
 import { SearchBox } from './search-box.tsx'
 import { ThreadRow } from './thread-row.tsx'
 import './threads.css'
+import { UsageNote } from './usage-note.tsx'
 import { useKeptFocus } from './use-kept-focus.ts'
 
 /** The threads that there are, the latest first, as they are now. */
@@ -51,6 +52,7 @@ export function Threads() {
         )}
         {isOutOfReach.value && <p class="threads-note quiet">The list is out of reach. It is tried again.</p>}
       </div>
+      <UsageNote />
       {chosen && (
         <DeleteDialog
           thread={chosen}

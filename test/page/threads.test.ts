@@ -39,6 +39,15 @@ const answers = () => 'So be it.'
 const patience = { timeout: 60_000 }
 
 describePage('the list of threads', (visit) => {
+  test('says which quotas are used by more than half', async () => {
+    const { url } = await openDesk({ script: answers, app: { quotas: { storedBytes: 1000 } } })
+    await talk(url, 'a', 'Hello')
+    const page = await visit(url)
+    await listOf(page)
+      .nav.getByText(/^Used: stored bytes: .* of 1 KB$/)
+      .waitFor()
+  })
+
   test('shows what others begin, do and wait for, as it happens', async () => {
     const { url } = await openDesk({
       script: [

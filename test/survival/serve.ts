@@ -15,7 +15,8 @@ const app = millrace({
     dieIf(metadata, 'context')
     return metadata
   },
-  limits: { requestsPerSecond: most, streams: most, framesPerSecond: most },
+  limits: { requestsPerSecond: most, requestsAtOnce: most, streams: most, framesPerSecond: most },
+  quotas: { runs: most, waiting: most },
   ...options,
 })
 const { url } = await app.listen({ port })
