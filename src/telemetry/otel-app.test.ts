@@ -36,6 +36,7 @@ const gauges = [
   'millrace.threads.running',
   'millrace.queue.depth',
   'millrace.buffer.size',
+  'millrace.loop.delay',
 ]
 
 /** The value of each gauge; undefined for one that says nothing. */
@@ -57,6 +58,7 @@ test('how an app is doing is there to be read as long as it is open', async () =
     'threads.running': 0,
     'queue.depth': 0,
     'buffer.size': 0,
+    'loop.delay': expect.any(Number),
   })
   const shapes = (await seen.metrics()).map(({ name, kind, unit, points }) => [
     name,
@@ -67,6 +69,7 @@ test('how an app is doing is there to be read as long as it is open', async () =
   expect(shapes.toSorted()).toEqual([
     ['millrace.buffer.size', 'gauge', 'By', 1],
     ['millrace.follower.lag', 'gauge', '{entry}', 1],
+    ['millrace.loop.delay', 'gauge', 's', 1],
     ['millrace.queue.depth', 'gauge', '{thread}', 1],
     ['millrace.streams.open', 'gauge', '{stream}', 1],
     ['millrace.threads.running', 'gauge', '{thread}', 1],
@@ -108,6 +111,7 @@ test('an app that is closed leaves nothing behind, not even what was told of it 
     'threads.running': 0,
     'queue.depth': 0,
     'buffer.size': 0,
+    'loop.delay': 0,
   })
 })
 
@@ -167,7 +171,18 @@ test('of two apps everything is summed up, but for who is furthest behind', asyn
     'threads.running': 44,
     'queue.depth': 55,
     'buffer.size': 77,
+    'loop.delay': expect.any(Number),
   })
+})
+
+test('how late the event loop is, is measured since the last reading', async () => {
+  const { seen } = opened()
+  await gaugesOf(seen)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const until = performance.now() + 150
+  while (performance.now() < until);
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect((await gaugesOf(seen))['loop.delay']).toBeGreaterThan(0.1)
 })
 
 test('what is made durable is measured: how much at once, and how long that took', async () => {

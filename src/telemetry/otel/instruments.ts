@@ -1,6 +1,7 @@
 import type { Attributes, Counter, Histogram, Meter, MeterProvider } from '@opentelemetry/api'
 import { createNoopMeter, metrics } from '@opentelemetry/api'
 import type { AppGauges, Usage } from '../../protocol/index.ts'
+import { loopDelay } from './loop-delay.ts'
 import type { Sum } from './summed.ts'
 import { summed } from './summed.ts'
 import { tokenKinds } from './usage.ts'
@@ -221,5 +222,16 @@ function watchApps(meter: Meter, apps: ReadonlySet<AppGauges>) {
     'By',
     'Bytes held for clients: bodies, answers, entries that wait for followers.',
     sum((app) => app.buffered()),
+  )
+  let delay: (() => number) | undefined
+  gauge(
+    'millrace.loop.delay',
+    's',
+    'How late the event loop was since the last reading, 99th percentile.',
+    (all) => {
+      if (all.length === 0) return 0
+      delay ??= loopDelay()
+      return delay()
+    },
   )
 }
