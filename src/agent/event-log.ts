@@ -39,6 +39,9 @@ interface Follower {
  */
 const farBehind = 1024
 
+/** Each delta is held against all texts that are growing, so only so many of them do at the same time. */
+const mostGrowing = 64
+
 /** `onSettled` is told of each event once, deltas as long as they became. */
 export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
   const events: RunEvent[] = []
@@ -68,6 +71,7 @@ export function eventLog(onSettled: (event: RunEvent) => void): EventLog {
         break
       }
     }
+    if (growing.length === mostGrowing) settle()
     growing.push(beginGrowing(event, text))
   }
 

@@ -48,16 +48,15 @@ export interface Loop {
   abandon(): void
 }
 
+/** Those before this run, when they are read again. */
+const eventsPerTurn = 1024
+
 /** Starts a run. Its first event is in the log when this returns. */
 export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
   const { clock } = options
   const state = 'state' in start ? start.state : emptyState()
   const repeats = options.repeatLimits && repeatGuard(options.repeatLimits)
   if ('log' in start) for (const event of start.log) recall(state, event)
-  if ('told' in start) {
-    const past = emptyState()
-    for (const event of start.told) recall(past, event)
-  }
   const log = eventLog((event) => applyEvent(state, event))
   const granted = () => [...state.granted, ...(options.above?.granted?.() ?? [])]
   /** Set when the end begins: nothing new is taken up. */
@@ -77,6 +76,15 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         repeats?.record(event.name, known.input ?? known.call.input, event.output)
     }
     applyEvent(into, event)
+  }
+
+  /** What the guard against circles knows of a thread's run. A long run has told much, so it goes in slices. */
+  async function recallTold(told: readonly RunEvent[]): Promise<void> {
+    const past = emptyState()
+    for (const [index, event] of told.entries()) {
+      if (index % eventsPerTurn === eventsPerTurn - 1) await clock.turn()
+      recall(past, event)
+    }
   }
 
   function emit(event: RunEvent) {
@@ -164,7 +172,13 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     if (untakenCalls(state, runtime).length === 0) return
     await rounds.recallTools()
     if (stopped) return
-    takeUp(untakenCalls(state, runtime), { state, runtime, tools: rounds.tools, options })
+    await takeUp(untakenCalls(state, runtime), {
+      state,
+      runtime,
+      tools: rounds.tools,
+      options,
+      isOver: () => stopped,
+    })
   }
 
   /** What somebody has allowed from now on answers what was asked before it, too. */
@@ -196,6 +210,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   async function drive(): Promise<void> {
     // The caller gets its run before the model is asked.
     await undefined
+    if ('told' in start && repeats) await recallTold(start.told)
     if ('log' in start) for (const decision of start.decisions) emit(decision)
     answerGranted()
     while (!stopped && !held) {

@@ -63,9 +63,20 @@ export function tellRound(options: RoundOptions): Round {
   function ownId(wireId: string): string {
     // A slash is ours: it leads to the calls inside a sub-agent.
     const base = wireId.replaceAll('/', '_') || `call_${state.round}`
-    let callId = base
-    for (let count = 2; state.callIds.has(callId); count++) callId = `${base}_${count}`
-    return callId
+    const idOf = (number: number) => (number === 1 ? base : `${base}_${number}`)
+    // Those that are taken lie side by side: it doubles and halves, since counting thousands of them for each call takes seconds.
+    let taken = 0
+    let free = 1
+    while (state.callIds.has(idOf(free))) {
+      taken = free
+      free *= 2
+    }
+    while (free - taken > 1) {
+      const middle = (taken + free) >> 1
+      if (state.callIds.has(idOf(middle))) taken = middle
+      else free = middle
+    }
+    return idOf(free)
   }
 
   function begin(wireId: string, name: string, callId = ownId(wireId)): OpenCall {

@@ -13,30 +13,42 @@ export function unansweredCalls(state: RunState): ToolCallEvent[] {
 
 /** The calls that nobody is dealing with yet: those of a log that was taken over, or newly decided. */
 export function untakenCalls(state: RunState, runtime: ToolRuntime): CallState[] {
-  const calls = [...state.calls.values()]
-  return calls.filter(({ call, result, waiting }) => !result && !waiting && !runtime.knows(call.callId))
+  return [...state.calls.values()].filter((known) => isUntaken(known, runtime))
 }
 
-/** Runs them, or answers why they are not. */
-export function takeUp<Context>(
+function isUntaken({ call, result, waiting }: CallState, runtime: ToolRuntime): boolean {
+  return !result && !waiting && !runtime.knows(call.callId)
+}
+
+/** A log may hand over thousands at once. */
+const callsPerTurn = 256
+
+/** Runs them, or answers why they are not, until the run is over. */
+export async function takeUp<Context>(
   calls: readonly CallState[],
   {
     state,
     runtime,
     tools,
     options,
+    isOver,
   }: {
     readonly state: RunState
     readonly runtime: ToolRuntime
     readonly tools: ReadonlyMap<string, Tool>
     readonly options: LoopOptions<Context>
+    readonly isOver: () => boolean
   },
-): void {
-  const order = [...state.calls.keys()]
-  for (const known of calls) {
+): Promise<void> {
+  const places = new Map(Array.from(state.calls.keys(), (callId, place) => [callId, place]))
+  for (const [index, known] of calls.entries()) {
+    if (index > 0 && index % callsPerTurn === 0) await options.clock.turn()
     const { call, inFlight } = known
-    const reason =
-      refusalOf(state, options) ?? overTheLimit(order.indexOf(call.callId), options.maxCallsPerRound)
+    // Meanwhile the run may have ended, the round been retracted, or a decision had the same calls taken up.
+    if (isOver()) return
+    if (state.calls.get(call.callId) !== known || !isUntaken(known, runtime)) continue
+    const place = places.get(call.callId) ?? 0
+    const reason = refusalOf(state, options) ?? overTheLimit(place, options.maxCallsPerRound)
     if (inFlight && tools.get(call.name)?.repeat !== 'safe') runtime.refuse(call, unknownFate, 'unknown')
     else if (reason) runtime.refuse(call, reason, 'blocked')
     else runtime.submit(orderFor(known, tools))

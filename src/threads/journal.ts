@@ -29,7 +29,10 @@ interface OpenWriter {
   readonly lease: Lease
   readonly onLost: (why: 'fenced' | MillraceError) => void
   pending: (RunEvent | Growing)[]
-  waiting: ((head: number) => void)[]
+  /** How many events are being written. */
+  flying: number
+  /** Those that wait until so many of the events in flight and pending are durable. */
+  waiting: { left: number; readonly resolve: (head: number) => void }[]
   head: number
   /** Since when nothing could be written. */
   failingSince: number | undefined
@@ -50,6 +53,10 @@ export interface JournalOptions {
 
 /** How long it waits before that. */
 const retryMs = 50
+
+/** A commit takes some 10 µs for an event, and everything else waits for it. So many go into one, and so many of one thread. */
+const mostEvents = 2048
+const mostOfThread = 256
 
 /** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
 const urgent: ReadonlySet<RunEvent['type']> = new Set([
@@ -80,23 +87,14 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
     timer = undefined
     flushing = true
     urgently = false
-    const writers = [...dirty].filter(({ closed }) => !closed)
-    dirty = new Set()
-    const batches = writers.map(({ lease, pending }) => ({ lease, events: pending.map(settled) }))
-    const commits = writers.map((writer) => {
-      writer.pending = []
-      return writer.waiting.splice(0)
-    })
+    const { writers, batches } = takeDirty()
     const begunAt = performance.now()
     const results = await writeAll(batches)
     for (const [index, writer] of writers.entries()) {
       const result = results[index] as (typeof results)[number]
-      const waiting = commits[index] ?? []
       if (result === 'fenced') lose(writer, result)
       else if (Array.isArray(result)) written(writer, result)
-      else if (keep(writer, batches[index]?.events ?? [], waiting)) continue
-      else lose(writer, result as MillraceError)
-      for (const resolve of waiting) resolve(writer.head)
+      else if (!keep(writer, batches[index]?.events ?? [])) lose(writer, result as MillraceError)
     }
     flushedAt = performance.now()
     // A commit may find that all is durable by now.
@@ -115,21 +113,50 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
     if (dirty.size > 0) schedule(urgently)
   }
 
+  /** What goes into the next commit. The rest of a thread that has more comes after the others. */
+  function takeDirty() {
+    const writers = [...dirty]
+    const batches: { lease: Lease; events: RunEvent[] }[] = []
+    dirty = new Set()
+    let room = mostEvents
+    const taken = writers.filter((writer) => {
+      if (room === 0) dirty.add(writer)
+      if (room === 0 || writer.closed) return false
+      const events = writer.pending.splice(0, Math.min(room, mostOfThread)).map(settled)
+      writer.flying = events.length
+      room -= events.length
+      batches.push({ lease: writer.lease, events })
+      return true
+    })
+    for (const writer of taken) if (writer.pending.length > 0) dirty.add(writer)
+    urgently = dirty.size > 0
+    return { writers: taken, batches }
+  }
+
   function written(writer: OpenWriter, entries: readonly Entry[]) {
     writer.failingSince = undefined
     const last = entries.at(-1)
-    if (!last) return
-    writer.head = last.seq
-    onWritten(writer.lease.threadId, entries)
+    if (last) {
+      writer.head = last.seq
+      onWritten(writer.lease.threadId, entries)
+    }
+    const { flying, waiting } = writer
+    writer.flying = 0
+    writer.waiting = waiting.filter((one) => {
+      one.left -= flying
+      if (one.left <= 0) one.resolve(writer.head)
+      return one.left > 0
+    })
   }
 
   /** Nothing was written, so it can be tried again: a disk that hiccups is no reason to begin the round anew. */
-  function keep(writer: OpenWriter, events: readonly RunEvent[], waiting: OpenWriter['waiting']): boolean {
+  function keep(writer: OpenWriter, events: readonly RunEvent[]): boolean {
     const now = performance.now()
+    writer.flying = 0
     writer.failingSince ??= now
     if (writer.closed || now - writer.failingSince >= patienceMs) return false
     writer.pending.unshift(...events)
-    writer.waiting.unshift(...waiting)
+    dirty.delete(writer)
     setTimeout(() => {
       if (writer.closed) return
       dirty.add(writer)
@@ -166,7 +193,7 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
     writer.closed = true
     writer.pending = []
     dirty.delete(writer)
-    for (const resolve of writer.waiting.splice(0)) resolve(writer.head)
+    for (const { resolve } of writer.waiting.splice(0)) resolve(writer.head)
   }
 
   return {
@@ -175,6 +202,7 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
         lease,
         onLost,
         pending: [],
+        flying: 0,
         waiting: [],
         head: 0,
         failingSince: undefined,
@@ -190,7 +218,7 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
         commit() {
           if (writer.closed) return Promise.resolve(writer.head)
           return new Promise((resolve) => {
-            writer.waiting.push(resolve)
+            writer.waiting.push({ left: writer.flying + writer.pending.length, resolve })
             dirty.add(writer)
             schedule(true)
           })

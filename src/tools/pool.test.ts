@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../protocol/index.ts'
 import { createPool } from './pool.ts'
 
 /** Jobs that run until they are told to end, and what happened to them. */
 function jobs(limit: number) {
-  const pool = createPool(limit)
+  const pool = createPool(limit, systemClock.turn)
   const started: number[] = []
   const running = new Map<number, () => void>()
   let count = 0

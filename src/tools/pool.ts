@@ -9,11 +9,19 @@ export interface Pool {
 
 type Job = Parameters<Pool['add']>[0]
 
-export function createPool(limit: number): Pool {
-  const waiting: Job[] = []
+/** Jobs that never wait for anything would otherwise all run in one turn. */
+const startsPerTurn = 64
+
+/** `turn` lets everything else that is due have its turn. */
+export function createPool(limit: number, turn: () => Promise<void>): Pool {
+  let waiting: Job[] = []
+  /** The place of the next one. */
+  let at = 0
+  let starts = 0
   let running = 0
   let alone = false
   let held = false
+  let resting = false
 
   function over() {
     running--
@@ -23,13 +31,26 @@ export function createPool(limit: number): Pool {
 
   function startNext() {
     for (;;) {
-      const next = waiting[0]
-      if (!next || held || alone || running >= limit || (next.exclusive && running > 0)) return
-      waiting.shift()
+      const next = waiting[at]
+      if (!next) return clear()
+      if (held || resting || alone || running >= limit || (next.exclusive && running > 0)) return
+      at++
       running++
       alone = next.exclusive
+      resting = ++starts % startsPerTurn === 0
+      if (resting) void turn().then(goOn)
       next.start().then(over, over)
     }
+  }
+
+  function goOn() {
+    resting = false
+    startNext()
+  }
+
+  function clear() {
+    waiting = []
+    at = 0
   }
 
   return {
@@ -37,9 +58,7 @@ export function createPool(limit: number): Pool {
       waiting.push(job)
       startNext()
     },
-    clear() {
-      waiting.length = 0
-    },
+    clear,
     hold() {
       held = true
     },

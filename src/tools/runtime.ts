@@ -105,13 +105,24 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   const { emit, commit, observe, watching, clock, runId, originId, context, repeats, guard, afterCall } =
     options
   const ending = runEnding(originId, options.runSignal)
-  const pool = createPool(options.concurrency)
-  let tickets: Ticket[] = []
+  const pool = createPool(options.concurrency, clock.turn)
+  /** The calls of the round, in the order in which they were handed in. */
+  let tickets = new Map<string, Ticket>()
+  /** How many of them are in each state: they are asked for with every answer. */
+  let counts = { pending: 0, running: 0, closed: 0 }
   let modelDoneAt: number | undefined
   let waiters: { isOver: () => boolean; resolve: () => void }[] = []
 
-  const isRunning = () => tickets.some((ticket) => ticket.state === 'running')
-  const isBusy = () => tickets.some((ticket) => ticket.state === 'pending') || isRunning()
+  const isRunning = () => counts.running > 0
+  const isBusy = () => counts.pending + counts.running > 0
+
+  function enter(ticket: Ticket, state: Ticket['state']) {
+    if (tickets.get(ticket.order.call.callId) === ticket) {
+      counts[ticket.state]--
+      counts[state]++
+    }
+    ticket.state = state
+  }
 
   function wake() {
     for (const { isOver, resolve } of waiters) if (isOver()) resolve()
@@ -127,7 +138,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const { callId, name } = ticket.order.call
     const ran = ticket.state === 'running'
     const endedAt = ticket.endedAt ?? clock.now()
-    ticket.state = 'closed'
+    enter(ticket, 'closed')
     emit({
       type: 'tool-result',
       callId,
@@ -166,8 +177,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
 
   /** It waits for a person now, and comes back as a new order when that has decided. */
   function leave(ticket: Ticket) {
-    ticket.state = 'closed'
-    tickets = tickets.filter((other) => other !== ticket)
+    enter(ticket, 'closed')
+    tickets.delete(ticket.order.call.callId)
   }
 
   /** What the rules say of something that a running call comes upon. */
@@ -192,7 +203,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const { call, attempt } = ticket.order
     const { callId } = call
     const timeoutMs = tool.timeoutMs ?? options.timeoutMs
-    ticket.state = 'running'
+    enter(ticket, 'running')
     ticket.startedAt = clock.now()
     emit({
       type: 'tool-start',
@@ -279,7 +290,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   function stopAll(reason: string, { inOrder = false, goesOn = false } = {}) {
     pool.clear()
     ending.over({ inOrder, reason })
-    for (const ticket of tickets) {
+    for (const ticket of tickets.values()) {
       // First the signal: what a sub-agent says of its end still belongs to the call.
       ticket.executing?.abandon(goesOn ? elsewhere(reason) : new DOMException(reason, 'AbortError'))
       answerText(ticket, reason, 'cancelled')
@@ -289,12 +300,13 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   return {
     submit(order) {
       const ticket: Ticket = { order, state: 'pending', startedAt: 0 }
-      tickets.push(ticket)
+      tickets.set(order.call.callId, ticket)
+      counts.pending++
       // The model may be talking, and what is asked of the caller's hooks is no part of that.
       if (watching) watching.within(undefined, () => consider(ticket))
       else consider(ticket)
     },
-    knows: (callId) => tickets.some((ticket) => ticket.order.call.callId === callId),
+    knows: (callId) => tickets.has(callId),
     refuse(call, reason, status) {
       answerText(
         { order: { call, tools: new Map(), attempt: 1 }, state: 'pending', startedAt: 0 },
@@ -312,8 +324,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     },
     roundOver() {
       pool.clear()
-      for (const ticket of tickets) ticket.state = 'closed'
-      tickets = []
+      for (const ticket of tickets.values()) ticket.state = 'closed'
+      tickets = new Map()
+      counts = { pending: 0, running: 0, closed: 0 }
       modelDoneAt = undefined
       wake()
     },
