@@ -18,6 +18,7 @@ import type { Tool } from '../tools/index.ts'
 import { guardOf, repeatGuard, toolRuntime } from '../tools/index.ts'
 import type { EventLog } from './event-log.ts'
 import { eventLog } from './event-log.ts'
+import { inTurns } from './in-turns.ts'
 import { interrupted } from './interrupted.ts'
 import type { LoopStart } from './loop-start.ts'
 import { goesOn, runStart } from './loop-start.ts'
@@ -48,9 +49,6 @@ export interface Loop {
   abandon(): void
 }
 
-/** Those before this run, when they are read again. */
-const eventsPerTurn = 1024
-
 /** Starts a run. Its first event is in the log when this returns. */
 export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
   const { clock } = options
@@ -76,15 +74,6 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         repeats?.record(event.name, known.input ?? known.call.input, event.output)
     }
     applyEvent(into, event)
-  }
-
-  /** What the guard against circles knows of a thread's run. A long run has told much, so it goes in slices. */
-  async function recallTold(told: readonly RunEvent[]): Promise<void> {
-    const past = emptyState()
-    for (const [index, event] of told.entries()) {
-      if (index % eventsPerTurn === eventsPerTurn - 1) await clock.turn()
-      recall(past, event)
-    }
   }
 
   function emit(event: RunEvent) {
@@ -210,7 +199,10 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   async function drive(): Promise<void> {
     // The caller gets its run before the model is asked.
     await undefined
-    if ('told' in start && repeats) await recallTold(start.told)
+    if ('told' in start && repeats) {
+      const past = emptyState()
+      await inTurns(start.told, { clock, isOver: () => stopped }, (event) => recall(past, event))
+    }
     if ('log' in start) for (const decision of start.decisions) emit(decision)
     answerGranted()
     while (!stopped && !held) {

@@ -35,8 +35,8 @@ export interface Round {
   readonly caughtUp: boolean
   /** Throws `llm_error` on what no model may say. */
   hear(event: Exclude<ModelEvent, DoneEvent>): void
-  /** The model is done: tells the calls it began and never closed as such, and gives them back to be answered. */
-  closeCutOff(done: DoneEvent): ToolCallEvent[]
+  /** The model is done: the calls that it began and never closed. */
+  cutOff(done: DoneEvent): ToolCallEvent[]
 }
 
 /** A call whose arguments are arriving. */
@@ -190,22 +190,13 @@ export function tellRound(options: RoundOptions): Round {
           throw misbehaved(`sent an event of unknown type '${(event as { type: unknown }).type}'`)
       }
     },
-    closeCutOff({ finish }) {
+    cutOff({ finish }) {
       const why =
         finish === 'length' ? 'cut off by the limit of output tokens' : 'never finished by the model'
       const problem = `the arguments were ${why}`
-      const calls = [...state.openInputs].map(
-        ([callId, { name, raw }]): ToolCallEvent => ({
-          type: 'tool-call',
-          callId,
-          name,
-          input: {},
-          problem,
-          raw,
-        }),
-      )
-      for (const call of calls) show(call)
-      return calls
+      return Array.from(state.openInputs, ([callId, { name, raw }]) => {
+        return { type: 'tool-call', callId, name, input: {}, problem, raw }
+      })
     },
   }
 }

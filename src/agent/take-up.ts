@@ -1,6 +1,7 @@
 import type { ApprovalEvent, CallState, RunState, ToolCallEvent } from '../protocol/index.ts'
 import type { CallOrder, Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
+import { inTurns } from './in-turns.ts'
 import type { LoopOptions } from './options.ts'
 
 /** What the model reads of a call that was running when its process died. */
@@ -20,11 +21,8 @@ function isUntaken({ call, result, waiting }: CallState, runtime: ToolRuntime): 
   return !result && !waiting && !runtime.knows(call.callId)
 }
 
-/** A log may hand over thousands at once. */
-const callsPerTurn = 256
-
-/** Runs them, or answers why they are not, until the run is over. */
-export async function takeUp<Context>(
+/** Runs them, or answers why they are not. */
+export function takeUp<Context>(
   calls: readonly CallState[],
   {
     state,
@@ -41,18 +39,16 @@ export async function takeUp<Context>(
   },
 ): Promise<void> {
   const places = new Map(Array.from(state.calls.keys(), (callId, place) => [callId, place]))
-  for (const [index, known] of calls.entries()) {
-    if (index > 0 && index % callsPerTurn === 0) await options.clock.turn()
+  return inTurns(calls, { clock: options.clock, isOver }, (known) => {
     const { call, inFlight } = known
-    // Meanwhile the run may have ended, the round been retracted, or a decision had the same calls taken up.
-    if (isOver()) return
-    if (state.calls.get(call.callId) !== known || !isUntaken(known, runtime)) continue
+    // Meanwhile the round may have been retracted, or a decision had the same calls taken up.
+    if (state.calls.get(call.callId) !== known || !isUntaken(known, runtime)) return
     const place = places.get(call.callId) ?? 0
     const reason = refusalOf(state, options) ?? overTheLimit(place, options.maxCallsPerRound)
     if (inFlight && tools.get(call.name)?.repeat !== 'safe') runtime.refuse(call, unknownFate, 'unknown')
     else if (reason) runtime.refuse(call, reason, 'blocked')
     else runtime.submit(orderFor(known, tools))
-  }
+  })
 }
 
 /** What is to be done for a call that the log knows of already. */

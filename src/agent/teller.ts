@@ -13,6 +13,7 @@ import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
+import { inTurns } from './in-turns.ts'
 import { interrupted } from './interrupted.ts'
 import { observed } from './onlookers.ts'
 import { modelList } from './option-checks.ts'
@@ -61,6 +62,8 @@ interface Sending<Context> {
 
 /** How many generations of one round may be lost at the provider before the run fails. */
 const maxLost = 2
+
+const manyMessages = 4096
 
 /** How often a conversation is shortened for one round before it is given up. */
 const maxShortenings = 2
@@ -275,6 +278,9 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     resumes: boolean,
   ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
     const { model } = chosen
+    // To gather so long a conversation and to write the request are a long turn each.
+    if (plan.messages.length > manyMessages) await clock.turn()
+    if (stopped) return undefined
     const request = toRequest(plan, model, options.output?.jsonSchema)
     settle()
     const { checkpoint } = state
@@ -315,10 +321,18 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (!round.caughtUp) return { error: cutShort(model), shown }
     if (saidNothing(state, done.finish)) return { error: emptyAnswer(model, done.finish), shown }
     chosen.succeeded()
-    const cutOff = round.closeCutOff(done)
+    const cutOff = round.cutOff(done)
+    const slices = { clock, isOver: () => stopped }
+    if (cutOff.length > 0) await inTurns(cutOff, slices, emit)
+    if (stopped) return undefined
     emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id }))
     runtime.modelDone()
-    for (const call of cutOff) runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
+    if (cutOff.length > 0)
+      await inTurns(cutOff, slices, (call) => {
+        // Meanwhile a decision may have had it taken up.
+        if (!state.calls.get(call.callId)?.result)
+          runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
+      })
     return undefined
   }
 
