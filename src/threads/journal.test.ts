@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { RunEvent } from '../protocol/index.ts'
+import { journal } from './journal.ts'
+import { memoryStore } from './memory.ts'
+import type { Lease, ThreadStore } from './store.ts'
+
+const started = (number: number): RunEvent => {
+  return { type: 'tool-start', callId: `c${number}`, name: 'look', attempt: 1 }
+}
+
+/** A journal over a store that notes what each commit holds: how many events of which threads. */
+async function setUp() {
+  const store = memoryStore()
+  const commits: Record<string, number>[] = []
+  const append: ThreadStore['append'] = (batches) => {
+    commits.push(Object.fromEntries(batches.map(({ lease, events }) => [lease.threadId, events.length])))
+    return store.append(batches)
+  }
+  const { open } = journal({ store: { ...store, append }, flushMs: 0, patienceMs: 0, onWritten() {} })
+  const writer = async (id: string) => {
+    await store.create({ id, agent: 'a' })
+    await store.signal(id, undefined, {
+      type: 'input',
+      message: { role: 'user', content: 'Hi.' },
+      mode: 'queue',
+    })
+    const claim = await store.claim(id, 'me', 60_000)
+    return open((claim as { lease: Lease }).lease, () => {})
+  }
+  return { commits, writer }
+}
+
+test('what a thread tells at once goes into several commits, and others do not wait for all of it', async () => {
+  const { commits, writer } = await setUp()
+  const [large, small] = [await writer('large'), await writer('small')]
+  for (let number = 1; number <= 1000; number++) large.push(started(number))
+  const half = large.commit()
+  for (let number = 1001; number <= 1500; number++) large.push(started(number))
+  small.push(started(1))
+  expect(await small.commit()).toBe(2)
+  expect(commits).toEqual([{ large: 256, small: 1 }])
+  // A commit is durable as far as it was asked for.
+  expect(await half).toBe(1025)
+  expect(await large.commit()).toBe(1501)
+})
