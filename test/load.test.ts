@@ -22,19 +22,23 @@ describe('a server under load', () => {
     expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' })
     const results: LoadResults = JSON.parse(readFileSync(join(root, 'bench/.cache/load.json'), 'utf8'))
     expect(results.scenes.map(({ scene }) => scene)).toEqual(scenes.map(({ name }) => name))
-    for (const { title, followers, faults, words, runs, written, delivered, delays } of results.scenes) {
+    for (const { title, threads, followers, faults, words, runs, ...scene } of results.scenes) {
+      const { written, delivered, delays } = scene
       expect(stdout).toContain(title)
       expect(faults).toEqual([])
       for (const figure of [words, runs, written]) expect(figure).toBeGreaterThan(0)
-      expect(delivered > written).toBe(followers > 0)
+      expect(delivered > 0).toBe(followers > 0)
+      if (followers > threads) expect(delivered).toBeGreaterThan(written)
       expect(Object.keys(delays)).toEqual(followers > 0 ? ['sse', 'socket'] : [])
     }
-    const [, , stuck] = results.scenes
+    const [, , stuck, long] = results.scenes
     expect(stuck?.stuck.frames).toBeLessThan(stuck?.stuck.entries ?? 0)
+    expect(long?.beside?.reads.kinds.map(({ kind }) => kind)).toEqual(['state', 'page', 'stream', 'message'])
+    for (const { times } of long?.beside?.reads.kinds ?? []) expect(times).not.toEqual([])
   })
 
   it.each([
-    [['--scene', 'opera'], '--scene: there is no "opera", but there are alone, followed, stuck'],
+    [['--scene', 'opera'], '--scene: there is no "opera", but there are alone, followed, stuck, long'],
     [['--fast'], "Unknown option '--fast'"],
   ])('says what is wrong with %j', async (args, message) => {
     const { exit, stdout, stderr } = await load(...args)
@@ -153,6 +157,7 @@ describe('the report of the load', () => {
           delays: { sse: delays, socket: delays },
           cores: { server: 1, provider: 0.2, followers: 0.6 },
           memory: { start: 2 ** 26, peak: 2 ** 27, end: 2 ** 27, each: 20_480 },
+          late: spread,
           database: 2 ** 23,
           faults: [],
         },

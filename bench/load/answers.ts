@@ -41,6 +41,7 @@ export function answers({ deltas, everyMs }: AnswerInput): (turn: Turn) => Answe
   }
 
   return (turn) => {
+    if (turn.topic === 'greet') return { pieces: render(turn, [words(openingDeltas)]), isLast: true }
     if (turn.round === 0) {
       const call = turn.topic === 'watch' ? callOf(watchBuild.name) : callOf(lookUpOrder.name)
       return { pieces: render(turn, [words(openingDeltas), call]), isLast: false }

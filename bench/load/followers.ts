@@ -27,7 +27,8 @@ interface Tally {
 
 const newTally = (): Tally => ({ entries: 0, frames: 0, sinceWritten: histogram(), sinceSaid: histogram() })
 /** By transport; those that are stuck, when they are told at last, for themselves. */
-const tallies = { sse: newTally(), socket: newTally(), stuck: newTally() }
+const newTallies = () => ({ sse: newTally(), socket: newTally(), stuck: newTally() })
+let tallies = newTallies()
 
 /** As it goes to another process. */
 function told({ entries, frames, sinceWritten, sinceSaid }: Tally) {
@@ -51,15 +52,17 @@ function count(tally: Tally, { seq, from: first = seq, at, event }: SeenEntry) {
 const asked = {
   async connect(plans: readonly FollowerPlan[]) {
     const added = plans.map((plan) => {
-      const tally = tallies[plan.stuck ? 'stuck' : plan.transport]
-      return follower({ plan, url, onEntry: (entry) => count(tally, entry) })
+      const kind = plan.stuck ? 'stuck' : plan.transport
+      return follower({ plan, url, onEntry: (entry) => count(tallies[kind], entry) })
     })
     all.push(...added)
     await Promise.all(added.map(({ connected }) => connected))
   },
-  /** Counts what is written from now on. */
+  /** Counts what is written from now on, and nothing from before. */
   begin() {
+    tallies = newTallies()
     from = Date.now()
+    to = Number.POSITIVE_INFINITY
   },
   end() {
     to = Date.now()

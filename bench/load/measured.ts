@@ -1,6 +1,7 @@
 import type { FollowersAnswers } from './followers.ts'
 import type { Spread } from './histogram.ts'
 import { spreadOf } from './histogram.ts'
+import type { Reads } from './long-reader.ts'
 import type { Usage } from './process.ts'
 
 /** What was measured of a scene. Rates are per second, sizes in bytes, times in milliseconds. */
@@ -29,9 +30,20 @@ export interface Measured {
     readonly end: number
     readonly each: number | undefined
   }
+  /** How late the server's timers were. */
+  readonly late: Spread
+  /** Where a long thread was read: the same before that, and what was asked for. */
+  readonly beside?: Beside | undefined
   readonly database: number
   /** All that was lost, repeated or broken; empty if it is well. */
   readonly faults: readonly string[]
+}
+
+export interface Beside {
+  readonly delays: Measured['delays']
+  readonly late: Spread
+  readonly entries: number
+  readonly reads: Reads
 }
 
 export interface Delays {
@@ -48,6 +60,7 @@ export interface Reading {
   readonly runs: number
   readonly words: number
   readonly written: number
+  readonly late: Spread
   readonly server: Usage
   readonly provider: Usage
   readonly followers: Usage
@@ -70,6 +83,7 @@ export function figuresOf(before: Reading, after: Reading, { sse, socket, stuck 
     frames: (sse.frames + socket.frames) / seconds,
     stuck: { entries: stuck.entries, frames: stuck.frames },
     delays: { sse: delaysOf(sse), socket: delaysOf(socket) },
+    late: after.late,
     cores: { server: cores('server'), provider: cores('provider'), followers: cores('followers') },
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Measured, Reading } from './measured.ts'
+import { longThread } from './long-thread.ts'
+import type { Beside, Measured, Reading } from './measured.ts'
 import { figuresOf } from './measured.ts'
 import type { FollowerPlan, Scene, Size } from './size.ts'
 import { followersOf, threadNames } from './size.ts'
@@ -18,12 +19,14 @@ export interface PerformOptions {
 
 /** What takes so much longer than it should hangs. */
 const patienceMs = 180_000
+/** So long the last of what is measured may be on its way. */
+const arriveMs = 1000
 /** So long followers have to read what is left, when nothing new comes. */
 const catchUpMs = 60_000
 
 /** Plays a scene and measures it. */
 export async function perform(scene: Scene, size: Size, options: PerformOptions): Promise<Measured> {
-  const limitMs = 2 * size.deltas * size.everyMs + size.seconds * 1000 + patienceMs
+  const limitMs = 2 * size.deltas * size.everyMs + 2 * size.seconds * 1000 + patienceMs
   const limit = new AbortController()
   const timer = setTimeout(
     () => limit.abort(new Error(`"${scene.title}" was not over after ${limitMs / 1000} s`)),
@@ -46,7 +49,7 @@ export async function perform(scene: Scene, size: Size, options: PerformOptions)
 }
 
 async function measure(world: World, scene: Scene, size: Size, options: PerformOptions): Promise<Measured> {
-  const { provider, server, followers, api } = world
+  const { provider, server, followers, longReader, api } = world
   const { signal, onStep } = options
   const threads = threadNames(size)
   const plans = followersOf(size, scene)
@@ -60,12 +63,25 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
 
   onStep(`${threads.length} runs begin`)
   const talk = await talkIn(threads, world, size.deltas * size.everyMs)
-  onStep(`it is measured for ${size.seconds} s`)
-  await followers.ask('begin')
-  const before = await read(world, talk)
-  await wait(size.seconds * 1000, undefined, { signal })
-  const after = await read(world, talk)
-  await followers.ask('end')
+  const measureOnce = async () => {
+    onStep(`it is measured for ${size.seconds} s`)
+    await followers.ask('begin')
+    const before = await read(world, talk)
+    await wait(size.seconds * 1000, undefined, { signal })
+    const after = await read(world, talk)
+    await followers.ask('end')
+    return { before, after }
+  }
+  let without: Pick<Beside, 'delays' | 'late'> | undefined
+  if (scene.long) {
+    const { before, after } = await measureOnce()
+    await wait(arriveMs, undefined, { signal })
+    without = figuresOf(before, after, await followers.ask('tallies'))
+    onStep(`a thread of ${size.longEntries} entries is read`)
+    await longReader?.ask('begin', { thread: longThread, entries: size.longEntries })
+  }
+  const { before, after } = await measureOnce()
+  const reads = await longReader?.ask('end')
   await talk.stop()
 
   onStep('the last runs end')
@@ -87,10 +103,16 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
     followers: plans.length,
     ...figuresOf(before, after, tallies),
     memory: { start, peak: after.server.peak, end, each: scene.stuck ? undefined : each },
+    ...(without && reads && { beside: { ...beforeOf(without), entries: size.longEntries, reads } }),
     database: await world.databaseSize(),
-    faults: faultsOf(logs, { heads, words: await provider.ask('sent') }),
+    faults: [
+      ...faultsOf(logs, { heads, words: await provider.ask('sent') }),
+      ...(reads?.faults ?? []).map((fault) => `the long thread: ${fault}`),
+    ],
   }
 }
+
+const beforeOf = ({ delays, late }: Pick<Beside, 'delays' | 'late'>) => ({ delays, late })
 
 /** Has all come, and tells what each takes. The first few show the server what it will need for all of them. */
 async function gather({ server, followers }: World, plans: readonly FollowerPlan[]) {
@@ -103,9 +125,10 @@ async function gather({ server, followers }: World, plans: readonly FollowerPlan
 }
 
 async function read({ server, provider, followers, api }: World, talk: Talk): Promise<Reading> {
-  const [words, threads, ...usages] = await Promise.all([
+  const [words, threads, late, ...usages] = await Promise.all([
     provider.ask('total'),
     api.list(),
+    server.ask('late'),
     server.ask('usage'),
     provider.ask('usage'),
     followers.ask('usage'),
@@ -115,6 +138,7 @@ async function read({ server, provider, followers, api }: World, talk: Talk): Pr
     runs: talk.answers(),
     words,
     written: threads.reduce((sum, { head }) => sum + head, 0),
+    late,
     server: usages[0],
     provider: usages[1],
     followers: usages[2],

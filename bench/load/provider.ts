@@ -9,7 +9,7 @@ import { answer, configOf, say, usage } from './process.ts'
 import { readTurn } from './turn.ts'
 
 // A provider of Chat Completions in a process of its own: each answer at its own pace, each word with the time it was written.
-// Says the name of a thread when it has told all of an answer.
+// Says the name of a thread when it has told all of an answer to what is talked about.
 
 const answerFor = answers(configOf<AnswerInput>())
 /** How many words each thread was sent. */
@@ -22,7 +22,7 @@ async function respond(request: IncomingMessage, response: ServerResponse) {
   const { pieces, isLast } = answerFor(turn)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   await deliver(response, counted(thread, pieces))
-  if (isLast) say(thread)
+  if (isLast && turn.topic === 'talk') say(thread)
 }
 
 function* counted(thread: string, pieces: readonly Piece[]): Generator<Piece> {

@@ -43,6 +43,27 @@ const lines: readonly Line[] = [
   },
   { label: 'from provider to follower, SSE', cell: ({ delays }) => spread(delays.sse?.sinceSaid) },
   { label: 'from provider to follower, WebSocket', cell: ({ delays }) => spread(delays.socket?.sinceSaid) },
+  { label: "server's timers, late by", cell: ({ late }) => spread(late) },
+  {
+    label: 'before the long thread was read: written to follower, SSE',
+    cell: ({ beside }) => spread(beside?.delays.sse?.sinceWritten),
+  },
+  {
+    label: 'before it, WebSocket',
+    cell: ({ beside }) => spread(beside?.delays.socket?.sinceWritten),
+  },
+  { label: "before it, server's timers", cell: ({ beside }) => spread(beside?.late) },
+  { label: 'p99 while it was read to p99 before: SSE, WebSocket', cell: p99Ratios },
+  {
+    label: 'states, pages, streams, messages of it, per second',
+    cell: ({ beside, seconds }) =>
+      beside?.reads.kinds.map(({ times }) => number(times.length / seconds)).join(', '),
+  },
+  {
+    label: 'the longest of each took',
+    cell: ({ beside }) =>
+      beside && `${beside.reads.kinds.map(({ times }) => number(Math.max(0, ...times))).join(' / ')} ms`,
+  },
   { label: 'cores: server', cell: ({ cores: used }) => cores(used.server) },
   {
     label: 'cores: provider, followers',
@@ -67,6 +88,15 @@ const lines: readonly Line[] = [
     cell: ({ faults }) => (faults.length === 0 ? 'nothing' : `${faults.length} followers`),
   },
 ]
+
+function p99Ratios({ delays, beside }: Measured): string | undefined {
+  if (!beside) return undefined
+  const ratio = (transport: 'sse' | 'socket') => {
+    const [now, before] = [delays[transport], beside.delays[transport]]
+    return now && before ? `${number(now.sinceWritten.p99 / before.sinceWritten.p99)}×` : '–'
+  }
+  return `${ratio('sse')}, ${ratio('socket')}`
+}
 
 const about = ({ mode, date, node, machine }: LoadResults) =>
   `A ${mode} run of ${date}, Node ${node.replace('v', '')}, ${machine}.`

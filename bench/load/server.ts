@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../dist/index.js'
 import { agent, tool } from '../../dist/index.js'
@@ -6,6 +7,7 @@ import { millrace } from '../../dist/server/index.js'
 import { sqliteStore } from '../../dist/threads/sqlite.js'
 import type { ToolSchema } from '../server/tool-schemas.ts'
 import { lookUpOrder } from '../server/tool-schemas.ts'
+import type { Spread } from './histogram.ts'
 import { answer, configOf, usage } from './process.ts'
 import { buildOutput, watchBuild } from './tools.ts'
 
@@ -61,7 +63,22 @@ const app = millrace({
   ...(stuckMs !== undefined && { stuckMs }),
 })
 
+const resolutionMs = 5
+const delays = monitorEventLoopDelay({ resolution: resolutionMs })
+delays.enable()
+
 const asked = {
+  /** How late timers were since this was asked the last time. */
+  late(): Spread {
+    const late = (nanos: number) => Math.max(0, nanos / 1e6 - resolutionMs)
+    const spread = {
+      p50: late(delays.percentile(50)),
+      p99: late(delays.percentile(99)),
+      max: late(delays.max),
+    }
+    delays.reset()
+    return spread
+  },
   open: async () => (await app.listen()).url,
   /** Bytes that are in use after a collection. */
   held() {

@@ -10,14 +10,16 @@ export interface Size {
   readonly everyMs: number
   /** How long it is measured, when all are under way. */
   readonly seconds: number
+  /** So many entries the long thread has. */
+  readonly longEntries: number
 }
 
-const large = { threads: 200, followers: 1000, deltas: 500, everyMs: 20 }
+const large = { threads: 200, followers: 1000, deltas: 500, everyMs: 20, longEntries: 1_000_000 }
 
 export const sizes: Readonly<Record<Mode, Size>> = {
   full: { ...large, seconds: 60 },
-  quick: { ...large, seconds: 10 },
-  tiny: { threads: 5, followers: 20, deltas: 40, everyMs: 10, seconds: 2 },
+  quick: { ...large, seconds: 10, longEntries: 200_000 },
+  tiny: { threads: 5, followers: 20, deltas: 40, everyMs: 10, seconds: 2, longEntries: 1000 },
 }
 
 /** One thing to measure: the same runs, followed in different ways. */
@@ -27,12 +29,15 @@ export interface Scene {
   readonly followed: boolean
   /** One follower in ten never reads. */
   readonly stuck: boolean
+  /** Measured twice: with each thread followed once, and then with a reader of a very long thread beside that. */
+  readonly long: boolean
 }
 
 export const scenes: readonly Scene[] = [
-  { name: 'alone', title: 'nobody follows', followed: false, stuck: false },
-  { name: 'followed', title: 'all read', followed: true, stuck: false },
-  { name: 'stuck', title: 'one in ten never reads', followed: true, stuck: true },
+  { name: 'alone', title: 'nobody follows', followed: false, stuck: false, long: false },
+  { name: 'followed', title: 'all read', followed: true, stuck: false, long: false },
+  { name: 'stuck', title: 'one in ten never reads', followed: true, stuck: true, long: false },
+  { name: 'long', title: 'a long thread is read', followed: true, stuck: false, long: true },
 ]
 
 export interface FollowerPlan {
@@ -47,9 +52,10 @@ export const threadNames = ({ threads }: Size) => Array.from({ length: threads }
  * Those that never read sit together, four of five on one thread in eight: each of these threads has so much to tell that the buffers of
  * the system are full at once, and a few such threads weigh less than many.
  */
-export function followersOf(size: Size, { followed, stuck }: Scene): FollowerPlan[] {
+export function followersOf(size: Size, { followed, stuck, long }: Scene): FollowerPlan[] {
   const { threads, followers } = size
-  return Array.from({ length: followed ? followers : 0 }, (_, index) => {
+  const length = followed ? (long ? threads : followers) : 0
+  return Array.from({ length }, (_, index) => {
     const thread = index % threads
     const place = Math.floor(index / threads)
     return {

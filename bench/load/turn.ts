@@ -1,7 +1,7 @@
 /** Where the conversation stands that a request was sent for. */
 export interface Turn {
   readonly thread: string
-  /** What it is about: `talk` or `watch`. */
+  /** What it is about: `talk`, `watch` or `greet`. */
   readonly topic: string
   /** How many messages the user has sent. */
   readonly message: number
@@ -12,7 +12,7 @@ export interface Turn {
 }
 
 /** What the user says: whose thread it is, and what about. */
-export const messageFor = (thread: string, topic: 'talk' | 'watch') => `${thread} ${topic}`
+export const messageFor = (thread: string, topic: 'talk' | 'watch' | 'greet') => `${thread} ${topic}`
 
 interface Body {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Api } from './api.ts'
 import { api } from './api.ts'
 import type { FollowersAnswers } from './followers.ts'
+import type { LongReaderAnswers } from './long-reader.ts'
+import { writeLongThread } from './long-thread.ts'
 import type { Part } from './process.ts'
 import { startPart } from './process.ts'
 import type { ProviderAnswers } from './provider.ts'
@@ -15,6 +17,8 @@ export interface World {
   readonly provider: Part<ProviderAnswers>
   readonly server: Part<ServerAnswers>
   readonly followers: Part<FollowersAnswers>
+  /** Reads a thread that was there before, where the scene has one. */
+  readonly longReader: Part<LongReaderAnswers> | undefined
   readonly api: Api
   /** Bytes on the disk. */
   databaseSize(): Promise<number>
@@ -47,6 +51,7 @@ export async function openWorld({ scene, size, profile }: WorldOptions): Promise
   }
   try {
     const { deltas, everyMs } = size
+    if (scene.long) await writeLongThread(file, size.longEntries)
     const provider = start<ProviderAnswers>('provider.ts', { deltas, everyMs })
     const server = start<ServerAnswers>(
       'server.ts',
@@ -55,10 +60,12 @@ export async function openWorld({ scene, size, profile }: WorldOptions): Promise
     )
     const url = await server.ask('open')
     const followers = start<FollowersAnswers>('followers.ts', { url })
+    const longReader = scene.long ? start<LongReaderAnswers>('long-reader.ts', { url }) : undefined
     return {
       provider,
       server,
       followers,
+      longReader,
       api: api(url),
       async databaseSize() {
         const names = await readdir(folder)

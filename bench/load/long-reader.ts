@@ -1,0 +1,118 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { answer, configOf } from './process.ts'
+import { sseReader } from './readers.ts'
+import { messageFor } from './turn.ts'
+
+// Reads a very long thread in all ways there are, again and again, in a process of its own.
+
+const { url } = configOf<{ url: string }>()
+
+/** So long it pauses before it asks for the same again. */
+const pauseMs = 100
+/** A stream is left after so many bytes: the next begins at the beginning again. */
+const streamBytes = 16 * 2 ** 20
+
+/** What was asked for: how long each time took, in milliseconds, and what went wrong. */
+export interface Reads {
+  readonly kinds: readonly { readonly kind: string; readonly times: readonly number[] }[]
+  readonly faults: readonly string[]
+}
+
+interface Long {
+  readonly thread: string
+  readonly entries: number
+}
+
+interface Page {
+  readonly entries: readonly { readonly seq: number; readonly from?: number }[]
+}
+
+async function get(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(`${url}/threads/${path}`, init)
+  if (!response.ok) throw new Error(`${path} was answered ${response.status} ${await response.text()}`)
+  return response
+}
+
+/** Where the next page begins. */
+let page = 0
+
+const kinds: Readonly<Record<string, (long: Long) => Promise<void>>> = {
+  async state({ thread }) {
+    await (await get(thread)).text()
+  },
+  async page({ thread, entries: most }) {
+    const headers = { accept: 'application/json' }
+    const { entries } = (await (
+      await get(`${thread}/events?after=${page}&limit=1000`, { headers })
+    ).json()) as Page
+    const [first] = entries
+    if (first && (first.from ?? first.seq) !== page + 1)
+      throw new Error(`after ${page} came ${first.from ?? first.seq}`)
+    const last = entries.at(-1)?.seq ?? most
+    page = last < most ? last : 0
+  },
+  async stream({ thread, entries }) {
+    await readStream(await get(`${thread}/events?after=0`, { headers: { accept: 'text/event-stream' } }), {
+      after: 0,
+      upTo: entries,
+    })
+  },
+  async message({ thread }) {
+    const response = await get(`${thread}/messages`, {
+      method: 'POST',
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify({ message: messageFor(thread, 'greet') }),
+    })
+    await readStream(response, {})
+  },
+}
+
+/** Reads to the end, or so far. Numbers follow each other. */
+async function readStream(response: Response, { after, upTo = Infinity }: { after?: number; upTo?: number }) {
+  let head = after
+  let bytes = 0
+  const read = sseReader((json) => {
+    // A number is enough: to parse megabytes would take the time of those that are measured.
+    const [, seq = '', from = seq] = /^\{"seq":(\d+)(?:,"from":(\d+))?/.exec(json) ?? []
+    if (head !== undefined && Number(from) !== head + 1) throw new Error(`after ${head} came ${from}`)
+    head = Number(seq)
+  })
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length
+    read(Buffer.from(piece).toString('latin1'))
+    if ((head ?? 0) >= upTo || (upTo < Infinity && bytes >= streamBytes)) break
+  }
+}
+
+const times = new Map<string, number[]>()
+const faults: string[] = []
+let isOver = false
+let reading: Promise<unknown> = Promise.resolve()
+
+async function again(kind: string, read: (long: Long) => Promise<void>, long: Long) {
+  const own: number[] = []
+  times.set(kind, own)
+  while (!isOver) {
+    const begin = performance.now()
+    try {
+      await read(long)
+      own.push(performance.now() - begin)
+    } catch (error) {
+      faults.push(`${kind}: ${error instanceof Error ? error.message : error}`)
+    }
+    await wait(pauseMs)
+  }
+}
+
+const asked = {
+  begin(long: Long) {
+    reading = Promise.all(Object.entries(kinds).map(([kind, read]) => again(kind, read, long)))
+  },
+  async end(): Promise<Reads> {
+    isOver = true
+    await reading
+    return { kinds: Array.from(times, ([kind, own]) => ({ kind, times: own })), faults: faults.slice(0, 3) }
+  },
+}
+export type LongReaderAnswers = typeof asked
+answer(asked)

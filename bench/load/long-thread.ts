@@ -1,0 +1,71 @@
+import type { ThreadEvent } from '../../dist/index.js'
+import { sqliteStore } from '../../dist/threads/sqlite.js'
+import { messageFor } from './turn.ts'
+
+/** The id of the thread that is very long. */
+export const longThread = 'long'
+
+const noUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+}
+
+const roundsPerRun = 140
+/** A commit of so many events takes some 30 ms. */
+const eventsPerBatch = 5000
+const leaseMs = 600_000
+
+/**
+ * Writes a thread of about so many entries, as an agent leaves it that calls a tool in every round and has its conversation
+ * summed up with every run. None of them can be joined to others, so that the log is as long as it looks.
+ */
+export async function writeLongThread(file: string, entries: number): Promise<void> {
+  const store = sqliteStore(file)
+  const write = async (head: number, events: readonly ThreadEvent[]) => {
+    const claim = await store.claim(longThread, 'bench', leaseMs)
+    if (!claim) throw new Error('the long thread cannot be claimed')
+    for (let at = 0; at < events.length; at += eventsPerBatch)
+      await store.append([{ lease: claim.lease, events: events.slice(at, at + eventsPerBatch) }])
+    await store.release(claim.lease, { head: head + events.length, status: 'idle' })
+    return head + events.length
+  }
+  await store.create({ id: longThread, agent: 'desk' })
+  for (let head = 0, run = 0; head < entries; run++) {
+    const message = { role: 'user', content: messageFor(longThread, 'greet') } as const
+    const { entry } = await store.signal(longThread, undefined, { type: 'input', message, mode: 'queue' })
+    head = await write(entry.seq, [...runEvents(run, entry.seq)])
+  }
+  await store.close()
+}
+
+function* runEvents(run: number, input: number): Generator<ThreadEvent> {
+  const model = 'gpt-4.1-mini'
+  const usage = { inputTokens: 1000, outputTokens: 20 }
+  yield { type: 'run-start', version: 1, runId: `run-${run}`, agent: 'desk', input: [], heard: [input] }
+  if (run > 0)
+    yield {
+      type: 'summary',
+      // The summary before, the message, a call and a result for each round, and the answer.
+      replaces: (run > 1 ? 1 : 0) + 2 + 2 * roundsPerRun,
+      message: { role: 'user', content: `Orders were looked up ${run} times.` },
+    }
+  for (let round = 1; round <= roundsPerRun; round++) {
+    const call = { callId: `call_${run}_${round}`, name: 'look_up_order' }
+    const output = [{ type: 'text', text: `{"id":"ORD-${round}","status":"shipped"}` }] as const
+    yield { type: 'round-start', round, model }
+    yield { type: 'reasoning', text: 'The next one.' }
+    yield { type: 'text', text: `Order ${round} comes next. ` }
+    yield { type: 'tool-call', ...call, input: { id: `ORD-${round}` } }
+    yield { type: 'tool-start', ...call, attempt: 1 }
+    yield { type: 'round-end', round, model, finish: 'tool-calls', usage }
+    yield { type: 'tool-result', ...call, output, status: 'ok', isError: false, ms: 30, overlapMs: 0 }
+  }
+  const round = roundsPerRun + 1
+  yield { type: 'round-start', round, model }
+  yield { type: 'text', text: 'All of them have shipped.' }
+  yield { type: 'round-end', round, model, finish: 'stop', usage }
+  yield { type: 'run-end', outcome: 'completed', finish: 'stop', usage: { ...noUsage, ...usage } }
+}
