@@ -1,5 +1,4 @@
-import type { ThreadEvent } from '../../dist/index.js'
-import { sqliteStore } from '../../dist/threads/sqlite.js'
+import type { NewThread, ThreadEvent, ThreadStore } from '../../dist/index.js'
 import { messageFor } from './turn.ts'
 
 /** The id of the thread that is very long. */
@@ -22,23 +21,25 @@ const leaseMs = 600_000
  * Writes a thread of about so many entries, as an agent leaves it that calls a tool in every round and has its conversation
  * summed up with every run. None of them can be joined to others, so that the log is as long as it looks.
  */
-export async function writeLongThread(file: string, entries: number): Promise<void> {
-  const store = sqliteStore(file)
+export async function writeLongThread(
+  store: Pick<ThreadStore, 'create' | 'signal' | 'claim' | 'append' | 'release'>,
+  { entries, ...thread }: NewThread & { readonly entries: number },
+): Promise<void> {
+  const { id } = thread
   const write = async (head: number, events: readonly ThreadEvent[]) => {
-    const claim = await store.claim(longThread, 'bench', leaseMs)
+    const claim = await store.claim(id, 'bench', leaseMs)
     if (!claim) throw new Error('the long thread cannot be claimed')
     for (let at = 0; at < events.length; at += eventsPerBatch)
       await store.append([{ lease: claim.lease, events: events.slice(at, at + eventsPerBatch) }])
     await store.release(claim.lease, { head: head + events.length, status: 'idle' })
     return head + events.length
   }
-  await store.create({ id: longThread, agent: 'desk' })
+  await store.create(thread)
   for (let head = 0, run = 0; head < entries; run++) {
-    const message = { role: 'user', content: messageFor(longThread, 'greet') } as const
-    const { entry } = await store.signal(longThread, undefined, { type: 'input', message, mode: 'queue' })
+    const message = { role: 'user', content: messageFor(id, 'greet') } as const
+    const { entry } = await store.signal(id, undefined, { type: 'input', message, mode: 'queue' })
     head = await write(entry.seq, [...runEvents(run, entry.seq)])
   }
-  await store.close()
 }
 
 function* runEvents(run: number, input: number): Generator<ThreadEvent> {

@@ -1,11 +1,12 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sqliteStore } from '../../dist/threads/sqlite.js'
 import type { Api } from './api.ts'
 import { api } from './api.ts'
 import type { FollowersAnswers } from './followers.ts'
 import type { LongReaderAnswers } from './long-reader.ts'
-import { writeLongThread } from './long-thread.ts'
+import { longThread, writeLongThread } from './long-thread.ts'
 import type { Part } from './process.ts'
 import { startPart } from './process.ts'
 import type { ProviderAnswers } from './provider.ts'
@@ -33,6 +34,12 @@ export interface WorldOptions {
   readonly profile: string | undefined
 }
 
+async function prepareLong(file: string, { longEntries: entries }: Size) {
+  const store = sqliteStore(file)
+  await writeLongThread(store, { id: longThread, agent: 'desk', entries })
+  await store.close()
+}
+
 /** Those that are stuck stay, so that they are there all the time. */
 const stuckMs = 600_000
 
@@ -51,7 +58,7 @@ export async function openWorld({ scene, size, profile }: WorldOptions): Promise
   }
   try {
     const { deltas, everyMs } = size
-    if (scene.long) await writeLongThread(file, size.longEntries)
+    if (scene.long) await prepareLong(file, size)
     const provider = start<ProviderAnswers>('provider.ts', { deltas, everyMs })
     const server = start<ServerAnswers>(
       'server.ts',

@@ -1,0 +1,52 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { answer, configOf } from '../../bench/load/process.ts'
+import { random } from '../survival/random.ts'
+import { connections } from './connections.ts'
+import type { SoakSize } from './options.ts'
+import type { Attack } from './requests.ts'
+import { requests } from './requests.ts'
+
+// The hostile caller, in a process of its own: everything at once, for as long as the process lives.
+
+const { url, seed, size, only } = configOf<{
+  url: string
+  seed: string
+  size: SoakSize
+  only: readonly string[]
+}>()
+
+/** How many of a kind are under way at the same time. */
+const requestsAtOnce = 3
+const connectionsAtOnce = 20
+/** A refusal comes back at once, and to ask again takes time of the machine's, not of the server's alone. */
+const pauseMs = 20
+
+/** How often each attack came out how. */
+const outcomes = new Map<string, Map<string, number>>()
+
+async function again(name: string, attack: Attack, worker: number) {
+  const chance = random(`${seed} ${name} ${worker}`)
+  const own = outcomes.get(name) ?? new Map<string, number>()
+  outcomes.set(name, own)
+  for (;;) {
+    await wait(chance.whole(0, 2 * pauseMs))
+    const outcome = await attack(chance).catch((error: Error) => error.name)
+    own.set(outcome, (own.get(outcome) ?? 0) + 1)
+  }
+}
+
+function start(attacks: Readonly<Record<string, Attack>>, atOnce: number) {
+  for (const [name, attack] of Object.entries(attacks))
+    if (only.length === 0 || only.some((word) => name.includes(word)))
+      for (let worker = 0; worker < atOnce; worker++) void again(name, attack, worker)
+}
+
+const asked = {
+  begin() {
+    start(requests(url, size), requestsAtOnce)
+    start(connections(url), connectionsAtOnce)
+  },
+  outcomes: () => Object.fromEntries(Array.from(outcomes, ([name, own]) => [name, Object.fromEntries(own)])),
+}
+export type HostileAnswers = typeof asked
+answer(asked)

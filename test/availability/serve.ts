@@ -1,0 +1,44 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { answer, configOf } from '../../bench/load/process.ts'
+import { agent } from '../../src/agent/index.ts'
+import { millrace } from '../../src/server/index.ts'
+import { sqliteStore } from '../../src/threads/sqlite.ts'
+import { model, tools } from './model.ts'
+import { appOptions, limits, userOf } from './options.ts'
+
+// The server that is attacked, in a process of its own.
+
+const store = sqliteStore(configOf<{ file: string }>().file)
+const errors: string[] = []
+const delays = monitorEventLoopDelay({ resolution: 5 })
+delays.enable()
+
+const app = millrace({
+  agents: { desk: agent({ name: 'desk', model, tools, maxCallsPerRound: 100_000 }) },
+  store,
+  page: false,
+  limits,
+  ...appOptions,
+  auth(request) {
+    const user = userOf(request.headers.get('authorization')?.replace('Bearer ', '') ?? '')
+    return user === undefined ? null : { user }
+  },
+  onError: (error) => errors.push(`${error.op} ${error.code}: ${error.message}`.slice(0, 300)),
+})
+
+const asked = {
+  open: async () => (await app.listen()).url,
+  /** Since it was asked the last time; memory since the process began. */
+  seen() {
+    const longestTurn = delays.max / 1e6
+    delays.reset()
+    return {
+      longestTurn,
+      memory: process.memoryUsage.rss(),
+      most: process.resourceUsage().maxRSS * 1024,
+      errors: errors.splice(0),
+    }
+  },
+}
+export type ServerAnswers = typeof asked
+answer(asked)

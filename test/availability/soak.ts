@@ -1,0 +1,114 @@
+// node test/availability/soak.ts [seconds] [seed] [--times] [--only words,…]
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { writeLongThread } from '../../bench/load/long-thread.ts'
+import type { Part } from '../../bench/load/process.ts'
+import { startPart } from '../../bench/load/process.ts'
+import { sqliteStore } from '../../src/threads/sqlite.ts'
+import type { CallersAnswers } from './callers.ts'
+import type { HostileAnswers } from './hostile.ts'
+import { hostileThread, longThread, memoryBound, size } from './options.ts'
+import type { ServerAnswers } from './serve.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { times: { type: 'boolean', default: false }, only: { type: 'string' } },
+})
+const [seconds = '90', seed = String(Date.now() % 2 ** 31)] = positionals
+
+const say = (text: string) => process.stdout.write(`soak: ${text}\n`)
+const mb = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MB`
+const here = (file: string) => join('../../test/availability', file)
+
+/** What was seen of a phase. */
+interface Phase {
+  readonly p99: number
+  readonly faults: readonly string[]
+}
+
+const parts: Part<never>[] = []
+function start<Answers extends Parameters<typeof startPart>[1]>(file: string, config: object) {
+  const part = startPart<Answers & Record<string, (about: never) => unknown>>(here(file), config)
+  parts.push(part as Part<never>)
+  return part
+}
+
+async function soak(folder: string): Promise<readonly string[]> {
+  const file = join(folder, 'threads.db')
+  const store = sqliteStore(file)
+  await writeLongThread(store, { id: longThread, entries: size.longEntries, ...hostileThread })
+  await store.close()
+  const server = start<ServerAnswers>('serve.ts', { file })
+  const url = await server.ask('open')
+  const callers = start<CallersAnswers>('callers.ts', { url, seed, callers: size.callers })
+  const only = values.only?.split(',') ?? []
+  const hostile = start<HostileAnswers>('hostile.ts', { url, seed, size, only })
+
+  async function phase(name: string, ms: number): Promise<Phase> {
+    await callers.ask('seen')
+    await server.ask('seen')
+    await wait(ms)
+    const { delays, answers, faults } = await callers.ask('seen')
+    const { longestTurn, memory, most, errors } = await server.ask('seen')
+    const { p50 = 0, p99 = 0, max = 0 } = delays ?? {}
+    say(`${name}: ${answers} answers; from disk to follower ${p50} / ${p99} / ${max} ms (p50 / p99 / most)`)
+    say(
+      `${name}: the longest turn took ${Math.round(longestTurn)} ms; memory ${mb(memory)}, at most ${mb(most)}`,
+    )
+    return {
+      p99,
+      faults: [
+        ...faults,
+        ...(answers === 0 ? ['nothing was answered'] : []),
+        ...errors.map((error) => `the server reported ${error}`),
+        ...(most > memoryBound ? [`the server took ${mb(most)}, more than ${mb(memoryBound)}`] : []),
+      ].map((fault) => `${name}: ${fault}`),
+    }
+  }
+
+  await callers.ask('begin')
+  // What is compiled and opened for the first time.
+  await wait(3000)
+  const quiet = await phase('quiet', (Number(seconds) * 1000) / 3)
+  await hostile.ask('begin')
+  const attacked = await phase('hostile', (Number(seconds) * 2000) / 3)
+  const ratio = attacked.p99 / quiet.p99
+  say(`p99 under attack is ${ratio.toFixed(2)} times the quiet one`)
+  const outcomes = Object.entries(await hostile.ask('outcomes'))
+  for (const [name, own] of outcomes)
+    say(
+      `  ${name}: ${Object.entries(own)
+        .map(([outcome, count]) => `${outcome} × ${count}`)
+        .join('; ')}`,
+    )
+  await hostile.stop()
+  await callers.ask('end')
+  const { faults } = await callers.ask('seen')
+  return [
+    ...quiet.faults,
+    ...attacked.faults,
+    ...faults.map((fault) => `at the end: ${fault}`),
+    ...outcomes
+      .filter(([, own]) => Object.keys(own).length === 0)
+      .map(([name]) => `${name} were never tried`),
+    ...(values.times && ratio > 2 ? [`the p99 under attack is ${ratio.toFixed(2)} times the quiet one`] : []),
+  ]
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-soak-'))
+try {
+  say(`${seconds} s, seed ${seed}; memory may grow to ${mb(memoryBound)}`)
+  const faults = await soak(folder)
+  for (const fault of faults.slice(0, 40)) say(fault)
+  say(faults.length === 0 ? 'all is well' : `${faults.length} faults; the seed is ${seed}`)
+  if (faults.length > 0) process.exitCode = 1
+} catch (error) {
+  say(`broke off: ${error instanceof Error ? error.message : error}; the seed is ${seed}`)
+  process.exitCode = 1
+} finally {
+  await Promise.all(parts.map((part) => part.stop()))
+  await rm(folder, { recursive: true, force: true })
+}
