@@ -44,7 +44,7 @@ export async function writeLongThread(
 
 function* runEvents(run: number, input: number): Generator<ThreadEvent> {
   const model = 'gpt-4.1-mini'
-  const usage = { inputTokens: 1000, outputTokens: 20 }
+  const usage = { inputTokens: 10, outputTokens: 2 }
   yield { type: 'run-start', version: 1, runId: `run-${run}`, agent: 'desk', input: [], heard: [input] }
   if (run > 0)
     yield {

@@ -66,8 +66,8 @@ export async function call({ url, user, random, isOver, onDelay, onFault, onAnsw
     const follow = random.chance(0.5) ? followEvents : followSocket
     const follower = followerOf(onDelay)
     what = `following ${thread}`
-    await follow({ url, thread, headers, signal: stop.signal, follower })
     try {
+      await inTime(follow({ url, thread, headers, signal: stop.signal, follower }))
       for (let number = 1; number <= messagesPerThread && !isOver(); number++) {
         await converse(thread, follower, number)
         await wait(random.whole(200, 1500))
@@ -90,6 +90,14 @@ export async function call({ url, user, random, isOver, onDelay, onFault, onAnsw
       onFault(`${user}: ${what}: ${error instanceof Error ? error.message : error}`)
       await wait(1000)
     }
+}
+
+async function inTime(work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('hangs')), hangMs)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 interface Follower {

@@ -10,8 +10,18 @@ import { appOptions, limits, userOf } from './options.ts'
 
 const store = sqliteStore(configOf<{ file: string }>().file)
 const errors: string[] = []
-const delays = monitorEventLoopDelay({ resolution: 5 })
+const tickMs = 5
+const delays = monitorEventLoopDelay({ resolution: tickMs })
 delays.enable()
+/** The most that this thread has computed between two timers: on a busy machine a turn is long also while others compute. */
+let mostBusy = 0
+let busyBefore = 0
+setInterval(() => {
+  const { user, system } = process.threadCpuUsage()
+  const busy = (user + system) / 1000
+  mostBusy = Math.max(mostBusy, busy - busyBefore)
+  busyBefore = busy
+}, tickMs).unref()
 
 const app = millrace({
   agents: { desk: agent({ name: 'desk', model, tools, maxCallsPerRound: 100_000 }) },
@@ -31,9 +41,12 @@ const asked = {
   /** Since it was asked the last time; memory since the process began. */
   seen() {
     const longestTurn = delays.max / 1e6
+    const busiestTurn = mostBusy
     delays.reset()
+    mostBusy = 0
     return {
       longestTurn,
+      busiestTurn,
       memory: process.memoryUsage.rss(),
       most: process.resourceUsage().maxRSS * 1024,
       errors: errors.splice(0),
