@@ -1,4 +1,4 @@
-// node test/availability/soak.ts [seconds] [seed] [--times] [--only words,…]
+// node test/availability/soak.ts [seconds] [seed] [--times] [--only words,…] [--profile folder]
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,11 @@ import type { ServerAnswers } from './serve.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { times: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: {
+    times: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+  },
 })
 const [seconds = '90', seed = String(Date.now() % 2 ** 31)] = positionals
 
@@ -30,8 +34,12 @@ interface Phase {
 }
 
 const parts: Part<never>[] = []
-function start<Answers extends Parameters<typeof startPart>[1]>(file: string, config: object) {
-  const part = startPart<Answers & Record<string, (about: never) => unknown>>(here(file), config)
+function start<Answers extends Parameters<typeof startPart>[1]>(
+  file: string,
+  config: object,
+  execArgv: readonly string[] = [],
+) {
+  const part = startPart<Answers & Record<string, (about: never) => unknown>>(here(file), config, execArgv)
   parts.push(part as Part<never>)
   return part
 }
@@ -41,7 +49,12 @@ async function soak(folder: string): Promise<readonly string[]> {
   const store = sqliteStore(file)
   await writeLongThread(store, { id: longThread, entries: size.longEntries, ...hostileThread })
   await store.close()
-  const server = start<ServerAnswers>('serve.ts', { file })
+  const { profile } = values
+  const server = start<ServerAnswers>(
+    'serve.ts',
+    { file },
+    profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
+  )
   const url = await server.ask('open')
   const callers = start<CallersAnswers>('callers.ts', { url, seed, callers: size.callers })
   const only = values.only?.split(',') ?? []
