@@ -43,3 +43,13 @@ test('what a thread tells at once goes into several commits, and others do not w
   expect(await half).toBe(1025)
   expect(await large.commit()).toBe(1501)
 })
+
+test('one large event goes into a commit, and the small ones of others go along', async () => {
+  const { commits, writer } = await setUp()
+  const [first, second, small] = [await writer('first'), await writer('second'), await writer('small')]
+  for (const large of [first, second])
+    for (const data of ['x'.repeat(3_000_000), 'y']) large.push({ type: 'tool-progress', callId: 'c', data })
+  small.push(started(1))
+  await Promise.all([first.commit(), second.commit(), small.commit()])
+  expect(commits).toEqual([{ first: 2, small: 1 }, { second: 2 }])
+})

@@ -8,6 +8,7 @@ import {
   textOfDelta,
   toMillraceError,
 } from '../protocol/index.ts'
+import { entryBytes } from './entry-bytes.ts'
 import type { Lease, ThreadStore } from './store.ts'
 
 /** Writes what the runs of this process tell, those of all threads together: thousands of streams share one commit. */
@@ -54,9 +55,10 @@ export interface JournalOptions {
 /** How long it waits before that. */
 const retryMs = 50
 
-/** A commit takes some 10 µs for an event, and everything else waits for it. So many go into one, and so many of one thread. */
+/** A commit takes some 10 µs for an event and for each KB, and everything else waits for it. So much goes into one. */
 const mostEvents = 2048
 const mostOfThread = 256
+const mostBytes = 2 * 1024 * 1024
 
 /** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
 const urgent: ReadonlySet<RunEvent['type']> = new Set([
@@ -118,13 +120,14 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
     const writers = [...dirty]
     const batches: { lease: Lease; events: RunEvent[] }[] = []
     dirty = new Set()
-    let room = mostEvents
+    const room = { events: mostEvents, bytes: mostBytes, large: 1 }
     const taken = writers.filter((writer) => {
-      if (room === 0) dirty.add(writer)
-      if (room === 0 || writer.closed) return false
-      const events = writer.pending.splice(0, Math.min(room, mostOfThread)).map(settled)
-      writer.flying = events.length
-      room -= events.length
+      if (writer.closed) return false
+      const count = fitting(writer.pending, room)
+      // One with nothing to write waits for what it has written.
+      if (count === 0 && writer.pending.length > 0) return !dirty.add(writer)
+      const events = writer.pending.splice(0, count).map(settled)
+      writer.flying = count
       batches.push({ lease: writer.lease, events })
       return true
     })
@@ -235,6 +238,31 @@ function add(pending: (RunEvent | Growing)[], event: RunEvent) {
   const last = pending.at(-1)
   if (last && isGrowing(last) && relate(last.first, event) === 'goes-on') return grow(last, event, text)
   pending.push(beginGrowing(event as Growing['first'], text))
+}
+
+/**
+ * How many of these have room. What is larger than a whole commit may go into any, but only one of its kind: the small ones of
+ * other threads go along, and do not wait until all large ones are written.
+ */
+function fitting(
+  pending: readonly (RunEvent | Growing)[],
+  room: { events: number; bytes: number; large: number },
+): number {
+  const most = Math.min(pending.length, room.events, mostOfThread)
+  for (let count = 0; count < most; count++) {
+    const bytes = bytesOf(pending[count] as RunEvent | Growing)
+    if (bytes > mostBytes) {
+      if (room.large === 0) return count
+      room.large = 0
+    } else if (bytes > room.bytes) return count
+    else room.bytes -= bytes
+    room.events--
+  }
+  return most
+}
+
+function bytesOf(item: RunEvent | Growing): number {
+  return isGrowing(item) ? 2 * item.length : entryBytes({ seq: 0, at: 0, event: item })
 }
 
 function isGrowing(item: RunEvent | Growing): item is Growing {
