@@ -8,7 +8,7 @@ export interface Readiness {
   readonly problems: readonly string[]
   /** How long the store took to answer; absent if it has not. */
   readonly storeMs?: number
-  /** How late the event loop was in the last seconds, 99th percentile; absent where that cannot be measured. */
+  /** How long a new request waited for the event loop in the last seconds, on average; absent where that cannot be measured. */
   readonly loopDelayMs?: number
 }
 
@@ -16,8 +16,8 @@ export interface Readiness {
 const cachedMs = 1000
 /** How long the store may take to answer. Probes of Kubernetes wait for a second. */
 const storeDeadlineMs = 500
-/** A loop with more delay than this answers all clients late. */
-const mostLoopDelayMs = 200
+/** As when one turn of 200 ms follows another, or the loop stood still for a second. */
+const mostLoopDelayMs = 100
 
 /** Finds out whether an app is ready, in half a second at most, whatever hangs. */
 export function readinessOf(app: App): () => Promise<Readiness> {

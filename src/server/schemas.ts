@@ -150,7 +150,7 @@ export const schemas = {
       storeMs: { ...count, description: 'How long the store took to answer.' },
       loopDelayMs: {
         ...count,
-        description: 'How late the event loop was in the last seconds, 99th percentile.',
+        description: 'How long a new request waited for the event loop in the last seconds, on average.',
       },
     },
   ),
