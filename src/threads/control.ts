@@ -38,7 +38,7 @@ function inputsOf(event: ThreadEvent): readonly number[] {
 }
 
 /** What of an event decides about what comes next; undefined if nothing does. */
-export function withoutContent(event: ThreadEvent): ThreadEvent | undefined {
+function withoutContent(event: ThreadEvent): ThreadEvent | undefined {
   switch (event.type) {
     case 'text':
     case 'reasoning':
