@@ -198,7 +198,7 @@ describe('a client that does not read', () => {
   }
 
   test('delays nobody, and is dropped if it stays so', async () => {
-    const { port, url, followers } = await flooded({ stuckMs: 500 })
+    const { port, url, followers } = await flooded({ stuckMs: 2000 })
     await stuckClient(port)
     await until(() => followers() === 1)
     const entries = await entriesOf((await fetch(`${url}/threads/one/events?until=idle`)).body)
