@@ -212,17 +212,38 @@ describe('what the server takes', () => {
   test('connections are limited', async () => {
     const { app } = served(teller(), { limits: { connections: 2 } })
     const { port } = await app.listen()
-    const open = () =>
-      new Promise<boolean>((resolve) => {
-        const socket = connect(port, '127.0.0.1')
-        onTestFinished(() => void socket.destroy())
-        socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
-        socket.once('data', () => resolve(true))
-        socket.once('error', () => resolve(false))
-        socket.once('close', () => resolve(false))
-      })
+    const open = () => opens(port, '127.0.0.1')
     expect([await open(), await open(), await open()]).toEqual([true, true, false])
   })
+
+  test('connections from one address leave room for others, and are free again when they close', async () => {
+    const { app } = served(teller(), { limits: { connectionsPerAddress: 2 } })
+    const { port } = await app.listen()
+    const open = (address: string) => opens(port, address)
+    expect([await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.1')]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(await open('127.0.0.2')).toBe(true)
+  })
+
+  test('connections of a trusted proxy are not those of one client', async () => {
+    const { app } = served(teller(), { limits: { connectionsPerAddress: 1 }, trustProxy: true })
+    const { port } = await app.listen()
+    expect([await opens(port, '127.0.0.1'), await opens(port, '127.0.0.1')]).toEqual([true, true])
+  })
+
+  function opens(port: number, localAddress: string): Promise<boolean> {
+    return new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress })
+      onTestFinished(() => void socket.destroy())
+      socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n')
+      socket.once('data', () => resolve(true))
+      socket.once('error', () => resolve(false))
+      socket.once('close', () => resolve(false))
+    })
+  }
 
   test('headers that are too large are refused', async () => {
     const { app } = served(teller(), { limits: { headerBytes: 2048 } })

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { closeCodes } from '../channels/index.ts'
 import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
+import { addressOf } from './address.ts'
 import type { Handler } from './handler.ts'
 import { serveRequest } from './node-connection.ts'
 import type { ClientAddress } from './proxy.ts'
@@ -23,6 +24,7 @@ export interface NodeListenerOptions {
   readonly host: string
   readonly headerBytes: number
   readonly connections: number
+  readonly connectionsPerAddress: number
   readonly stuckMs: number
   readonly handle: Handler
   readonly clientAddress: ClientAddress
@@ -39,9 +41,10 @@ const endMs = 3000
 
 /** Serves over HTTP/1.1. Rejects if it cannot have the port. */
 export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
-  const { host, headerBytes, connections, stuckMs, handle, clientAddress, upgrade, onError } = options
+  const { host, headerBytes, stuckMs, handle, clientAddress, upgrade, onError } = options
   /** Each with the number of requests that are under way over it. */
   const sockets = new Map<Socket, number>()
+  const addresses = new Map<string | undefined, number>()
   const streams = new Set<() => void>()
   let closing: Promise<void> | undefined
   const server = createServer({
@@ -53,10 +56,20 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     // Others (`h2c`) are offers, and are left alone.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   })
-  server.maxConnections = connections
+  server.maxConnections = options.connections
   server.on('connection', (socket: Socket) => {
+    const address = addressOf(socket.remoteAddress)
+    const open = addresses.get(address) ?? 0
+    // Half-open ones cost a client nothing: without this one client could take them all.
+    if (open >= options.connectionsPerAddress) return void socket.destroy()
+    addresses.set(address, open + 1)
     sockets.set(socket, 0)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      const left = (addresses.get(address) ?? 1) - 1
+      if (left > 0) addresses.set(address, left)
+      else addresses.delete(address)
+    })
   })
   server.on('request', async (incoming, response) => {
     count(incoming.socket, 1)

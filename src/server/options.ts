@@ -39,6 +39,8 @@ export interface Limits {
   readonly framesPerSecond: number
   /** How many connections may be open, and how many streams over them. */
   readonly connections: number
+  /** How many connections may be open from one address. Not counted with `trustProxy`: those are the proxy's. */
+  readonly connectionsPerAddress: number
   /** How many streams one caller may have open: a signed-in user, or without `auth` an address. */
   readonly streams: number
   /** How many requests one caller may send in a second, and four times that at once. */
@@ -108,6 +110,7 @@ const defaultLimits: Limits = {
   frameBytes: 1024 * 1024,
   framesPerSecond: 50,
   connections: 10_000,
+  connectionsPerAddress: 2500,
   streams: 100,
   requestsPerSecond: 50,
   failedSignIns: 10,

@@ -58,10 +58,13 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/healthz',
       name: 'health',
-      summary: 'Whether the process answers',
+      summary: 'Whether the process answers, and whether it is ready for requests',
       isPublic: true,
-      answers: { 200: json(ref('Health'), 'It does') },
-      handle: () => Response.json({ status: 'ok' }),
+      answers: { 200: json(ref('Health'), 'It answers') },
+      async handle() {
+        const { status, ...found } = await readiness()
+        return Response.json({ status: 'ok', ready: status === 'ready', ...found })
+      },
     },
     {
       method: 'GET',

@@ -104,6 +104,14 @@ const exchange = object(
   },
 )
 
+const probe = {
+  storeMs: { ...count, description: 'How long the store took to answer.' },
+  loopDelayMs: {
+    ...count,
+    description: 'How long a new request waited for the event loop in the last seconds, on average.',
+  },
+}
+
 export const schemas = {
   Error: error,
   ThreadInfo: threadInfo,
@@ -143,15 +151,6 @@ export const schemas = {
     },
   }),
   VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
-  Health: object({ status: { const: 'ok' } }),
-  Readiness: object(
-    { status: { enum: ['ready', 'unready'] }, problems: listOf(text) },
-    {
-      storeMs: { ...count, description: 'How long the store took to answer.' },
-      loopDelayMs: {
-        ...count,
-        description: 'How long a new request waited for the event loop in the last seconds, on average.',
-      },
-    },
-  ),
+  Health: object({ status: { const: 'ok' }, ready: { type: 'boolean' }, problems: listOf(text) }, probe),
+  Readiness: object({ status: { enum: ['ready', 'unready'] }, problems: listOf(text) }, probe),
 } satisfies Record<string, JsonObject>

@@ -99,6 +99,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     const upgrade = upgrades({ ...shared, clientAddress })
     return listenOnNode({
       ...{ port, host, headerBytes, connections, stuckMs, handle, clientAddress, upgrade, onError },
+      connectionsPerAddress: trustProxy === false ? limits.connectionsPerAddress : connections,
     })
   }
 

@@ -36,8 +36,9 @@ interface Place {
   worker?: Worker
   /** Somebody said something meanwhile. */
   again: boolean
-  /** The bytes of its log. */
+  /** The bytes of its log, and who it counts for. */
   bytes: number
+  caller?: string | undefined
   /** There is something to do, and a quota or `maxRunBytes` was in the way. */
   isHeldBack: boolean
 }
@@ -45,6 +46,8 @@ interface Place {
 /** At most so often for changes that others make: each may be one of theirs to do. */
 const glanceMs = 50
 const mostAtOnce = 100
+/** How much of `maxRunBytes` the threads of one caller may take. One thread may be larger. */
+const mostOfCaller = 1 / 4
 
 export function dispatcher(options: DispatcherOptions): Dispatcher {
   const { store, hub, agents, leaseMs, recoverMs, maxRuns, maxRunBytes, runsOfCaller, onError } = options
@@ -53,7 +56,8 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   const running = new Set<Promise<void>>()
   /** Those for which there was no room, or that were held back. */
   const waiting = new Set<string>()
-  let runBytes = 0
+  /** What the threads being worked on have in their logs, by caller. */
+  const runBytes = new Map<string | undefined, number>()
   let closed = false
   let looking = false
   let lookAgain = false
@@ -83,7 +87,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       failed(thrown)
     }
     workers.delete(threadId)
-    runBytes -= place.bytes
+    countBytes(place.caller, -place.bytes)
     if (place.worker) ended++
     if (closed) return
     if (place.isHeldBack) waiting.add(threadId)
@@ -97,12 +101,12 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     const agent = stored && agents.get(stored.agent)
     // A thread of an agent that is not here is for another process.
     if (!agent || closed) return
-    const { bytes, ...info } = stored
+    const { bytes, caller, ...info } = stored
     const isQueued = info.status === 'queued'
-    place.isHeldBack = isQueued && runBytes > 0 && runBytes + bytes > maxRunBytes
+    place.isHeldBack = isQueued && !hasRoom(caller, bytes)
     if (place.isHeldBack) return
-    place.bytes = bytes
-    runBytes += bytes
+    Object.assign(place, { bytes, caller })
+    countBytes(caller, bytes)
     const claimed = await store.claim(threadId, owner, leaseMs, runsOfCaller)
     place.isHeldBack = isQueued && !claimed
     if (!claimed) return
@@ -111,6 +115,20 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     // Claimed while the app was being closed: nobody else hands it over.
     if (closed) await place.worker.handOver(0)
     await place.worker.done
+  }
+
+  function countBytes(caller: string | undefined, bytes: number) {
+    const held = (runBytes.get(caller) ?? 0) + bytes
+    if (held > 0) runBytes.set(caller, held)
+    else runBytes.delete(caller)
+  }
+
+  function hasRoom(caller: string | undefined, bytes: number): boolean {
+    let all = 0
+    for (const held of runBytes.values()) all += held
+    if (all > 0 && all + bytes > maxRunBytes) return false
+    const own = caller === undefined ? 0 : (runBytes.get(caller) ?? 0)
+    return own === 0 || own + bytes <= maxRunBytes * mostOfCaller
   }
 
   async function look() {

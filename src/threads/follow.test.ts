@@ -108,8 +108,7 @@ describe('following', () => {
     numbersOf(entries, 2)
     expect(wordsOf(entries)).toBe(large.repeat(19))
     const waiting = [slow.next(), quick.next()]
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(buffer.used).toBe(0)
+    await expect.poll(() => buffer.used).toBe(0)
     const huge = 'y'.repeat(4_000_000)
     following.publish('t', await write(huge))
     const [one, other] = await Promise.all(waiting)

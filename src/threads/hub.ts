@@ -5,6 +5,7 @@ import { firstOf, joinEntries } from './entries.ts'
 import { entryBytes } from './entry-bytes.ts'
 import type { ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
+import { pause } from './turns.ts'
 
 /**
  * Brings what is written to the followers of threads. A live follower is handed each entry as it becomes durable, the same object
@@ -127,6 +128,7 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
     try {
       while (tail.stale && tail.live.size > 0) {
         tail.stale = false
+        await pause()
         const after = tail.head
         const entries = await store.read(threadId, { after, limit: pageSize })
         // Meanwhile some may have been published.
@@ -302,6 +304,10 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
         // Before it is read, so that not all of those that waited read at once.
         keep(page)
       }
+      // Not where it need not wait: what is published meanwhile would be read as well.
+      const turn = pause()
+      if (turn) await turn
+      if (over) return
       const known = tail.head
       const entries = await store.read(threadId, { after: cursor, limit: pageSize })
       if (over) return

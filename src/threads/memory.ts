@@ -277,7 +277,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     get: (threadId) =>
       answer('store.get', () => {
         const thread = threads.get(threadId)
-        return thread && { ...infoOf(thread), bytes: thread.bytes }
+        return thread && { ...infoOf(thread), bytes: thread.bytes, caller: thread.caller?.name }
       }),
 
     async list({ limit, cursor, user, agent, status, search }) {

@@ -108,7 +108,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     checkOpen(op)
     const found = await store.get(id)
     if (!found) throw threadNotFound(op, id)
-    const { bytes, ...known } = found
+    const { bytes, caller, ...known } = found
     return known
   }
 

@@ -9,6 +9,8 @@ export interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'm
 export interface StoredThread extends ThreadInfo {
   /** The length of its log. */
   readonly bytes: number
+  /** Who it counts for. */
+  readonly caller?: string | undefined
 }
 
 /** What each caller may use, over all processes. */

@@ -19,7 +19,9 @@ export function prepareStatements(database: DatabaseSync) {
       INSERT INTO threads
         (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, place, due, epoch, title, caller, bytes, queued)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    getThread: sql('SELECT * FROM threads WHERE id = ?'),
+    getThread: sql(
+      'SELECT *, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name FROM threads WHERE id = ?',
+    ),
     /** The id is one that no thread can have: text that begins like this is kept as JSON. The epoch fences the owner. */
     hideThread: sql(`
       UPDATE threads SET id = '"deleted:' || n, place = -n, due = NULL, owner = NULL, epoch = epoch + 1,

@@ -27,7 +27,7 @@ import type { Copy, Fork } from './fork.ts'
 import { beginCopy, copySlice, lastOfCopy, removed } from './fork.ts'
 import { listing } from './list.ts'
 import type { EntryRow, Origin, ThreadRow } from './rows.ts'
-import { entriesOf, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
+import { entriesOf, fromColumn, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
 import { snapshots } from './snapshots.ts'
 import { prepareStatements } from './statements.ts'
 import { strandedFinder } from './stranded.ts'
@@ -84,7 +84,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
   function threadRow(threadId: string) {
     return sql.getThread.get(toColumn(threadId)) as unknown as
-      | (ThreadRow & HeadRow & { queued: number })
+      | (ThreadRow & HeadRow & { queued: number; caller_name: string | null })
       | undefined
   }
 
@@ -303,7 +303,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     get: (threadId) =>
       read('store.get', () => {
         const row = threadRow(threadId)
-        return row && { ...infoOf(row, now()), bytes: row.bytes }
+        if (!row) return undefined
+        const { bytes, caller_name: caller } = row
+        return { ...infoOf(row, now()), bytes, caller: caller === null ? undefined : fromColumn(caller) }
       }),
 
     list,
