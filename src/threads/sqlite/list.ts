@@ -22,8 +22,8 @@ const statusFilters: Record<ThreadStatus, { readonly index: string; readonly whe
 }
 
 /** A search looks at no more threads than this, and at fewer where that takes long, before other work has its turn. */
-const sliceLength = 2000
-const sliceMs = 2
+const sliceLength = { least: 16, first: 64, most: 2000 }
+const sliceMs = 4
 
 /** A page ends after so much text, however few threads that is. */
 const pageChars = 256 * 1024
@@ -87,13 +87,14 @@ export function listing(
   async function searchedPage(options: ListOptions, first: number, time: number): Promise<Page> {
     const words = searchWords(options.search ?? '')
     const page = emptyPage(options.limit)
-    let length = 64
+    let length = sliceLength.first
     for (let below: number | undefined = first; ; await nextTurn()) {
       const since = performance.now()
       const from: number = below
       below = await read(op, () => searchSlice(options, { words, below: from, length, time, page }))
       if (below === undefined) return page
-      length = performance.now() - since > sliceMs ? Math.ceil(length / 4) : Math.min(sliceLength, length * 2)
+      const isSlow = performance.now() - since > sliceMs
+      length = isSlow ? Math.max(sliceLength.least, length >> 1) : Math.min(sliceLength.most, length * 2)
     }
   }
 

@@ -104,10 +104,14 @@ export function prepareStatements(database: DatabaseSync) {
         FROM due WHERE due.n IS NOT NULL LIMIT :most
       )
       SELECT n, (${runs} AND caller = due.n) AS runs FROM due WHERE n IS NOT NULL`),
+    /** The first few of each caller, in one statement: many short ones take ten times as long. */
     strandedOf: sql(`
-      SELECT n, id, due FROM threads INDEXED BY threads_due
-      WHERE caller IS :caller AND ${stranded} AND agent IN (SELECT value FROM json_each(:agents))
-      ORDER BY due LIMIT :most`),
+      SELECT threads.n, threads.id, threads.due, threads.caller FROM json_each(:callers) AS asked CROSS JOIN threads
+      WHERE threads.n IN (
+        SELECT n FROM threads INDEXED BY threads_due
+        WHERE caller IS asked.value AND ${stranded} AND agent IN (SELECT value FROM json_each(:agents))
+        ORDER BY due, n LIMIT :most
+      ) ORDER BY threads.due, threads.n`),
 
     runsOf: sql(`${runs} AND caller = :caller`),
     getCaller: sql('SELECT * FROM callers WHERE n = ?'),

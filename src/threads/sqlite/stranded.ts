@@ -1,18 +1,15 @@
 import { fromColumn, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** A caller with threads to run. The one without a number stands for all threads that have no caller. */
+/** A caller with threads to run, and the runs that it has. Null stands for all threads that have no caller. */
 interface Queue {
   readonly n: number | null
   readonly runs: number
 }
 
-interface Candidate {
-  readonly n: number
+interface Stranded {
   readonly id: string
-  readonly due: number
-  /** The number of runs that its caller has once it is claimed, with those before it. */
-  readonly turn: number
+  readonly caller: number | null
 }
 
 /** So many callers are looked at in a turn. Where there are more the next look begins after them. */
@@ -30,39 +27,36 @@ export function strandedFinder(statements: Statements) {
 
   return (
     limit: number,
-    {
-      agents,
-      runs,
-      time,
-    }: { readonly agents: readonly string[]; readonly runs: number; readonly time: number },
+    search: { readonly agents: readonly string[]; readonly runs: number; readonly time: number },
   ): string[] => {
-    const callers = queues(time).filter((queue) => queue.n === null || queue.runs < runs)
-    const names = JSON.stringify(agents.map(toColumn))
-
-    function candidatesOf({ n, runs: before }: Queue, most: number): Candidate[] {
-      const rows = statements.strandedOf.all({ caller: n, now: time, agents: names, most })
-      return rows.map((row, index) => ({ ...(row as unknown as Candidate), turn: before + index }))
-    }
-
-    // All that have their turn before `turns` are looked at. Few turns are enough where many callers wait.
+    const callers = queues(search.time).filter(({ n, runs }) => n === null || runs < search.runs)
+    const agents = JSON.stringify(search.agents.map(toColumn))
+    // Threads that have their turn below `turns` are looked at: with many callers the first turns are enough.
     for (let turns = 1; ; turns *= 2) {
-      let more = false
-      const found = callers.flatMap((queue) => {
-        const most = Math.min(limit, queue.n === null ? limit : runs - queue.runs)
-        const asked = Math.min(most, turns - queue.runs)
-        if (asked <= 0) {
-          more = true
-          return []
-        }
-        const candidates = candidatesOf(queue, asked)
-        more ||= candidates.length === asked && asked < most
-        return candidates
+      const asked = callers.filter(({ runs }) => runs < turns)
+      const fewest = Math.min(...asked.map(({ runs }) => runs))
+      const most = Math.min(limit, turns - fewest)
+      const rows = statements.strandedOf.all({
+        callers: JSON.stringify(asked.map(({ n }) => n)),
+        agents,
+        now: search.time,
+        most,
+      }) as unknown as Stranded[]
+      const counts = new Map<number | null, number>()
+      const runsOf = new Map(asked.map(({ n, runs }) => [n, runs]))
+      const found = rows.flatMap(({ id, caller }) => {
+        const count = counts.get(caller) ?? 0
+        counts.set(caller, count + 1)
+        const turn = (runsOf.get(caller) ?? 0) + count
+        return caller === null || turn < search.runs ? [{ id, turn }] : []
       })
-      if (more && found.length < limit) continue
-      const order = found.sort(
-        (one, other) => one.turn - other.turn || one.due - other.due || one.n - other.n,
-      )
-      return order.slice(0, limit).map(({ id }) => fromColumn(id))
+      // Rows are in the order of waiting, and those of a turn stay in it.
+      found.sort((one, other) => one.turn - other.turn)
+      const isComplete =
+        asked.length === callers.length &&
+        [...counts.values()].every((count) => count < most || most === limit)
+      const sure = isComplete ? found : found.filter(({ turn }) => turn < turns)
+      if (isComplete || sure.length >= limit) return sure.slice(0, limit).map(({ id }) => fromColumn(id))
     }
   }
 }
