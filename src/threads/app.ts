@@ -172,6 +172,9 @@ const listTable: OptionTable<ThreadsOptions> = {
 
 const mebibyte = 1024 * 1024
 
+/** For runs, in each process. */
+export const defaultRoom = { maxRuns: 1000, maxRunBytes: 512 * mebibyte }
+
 const defaultQuotas: Quotas = {
   runs: 20,
   waiting: 200,
@@ -206,8 +209,8 @@ export function millrace(options: AppOptions): App {
     recoverMs = 2000,
     flushMs = 20,
     maxLosses = 5,
-    maxRuns = 1000,
-    maxRunBytes = 1024 * mebibyte,
+    maxRuns = defaultRoom.maxRuns,
+    maxRunBytes = defaultRoom.maxRunBytes,
   } = options
   checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
   const quotas = { ...defaultQuotas, ...options.quotas }

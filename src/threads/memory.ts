@@ -277,7 +277,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     get: (threadId) =>
       answer('store.get', () => {
         const thread = threads.get(threadId)
-        return thread && { ...infoOf(thread), bytes: thread.bytes, caller: thread.caller?.name }
+        if (!thread) return undefined
+        const { bytes, caller } = thread
+        return { ...infoOf(thread), bytes, ...(caller && { caller: caller.name }) }
       }),
 
     async list({ limit, cursor, user, agent, status, search }) {

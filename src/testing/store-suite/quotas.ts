@@ -72,7 +72,8 @@ export const quotaCases: Cases = {
     })
     assert.deepEqual(await other.usage('bob'), nothing)
     const event = said('ä'.repeat(1000))
-    const { bytes = 0 } = (await store.get('by caller')) ?? {}
+    const { bytes = 0, caller } = (await store.get('by caller')) ?? {}
+    assert.deepEqual([caller, (await other.get('by user'))?.caller], ['ada', 'ada'])
     await store.signal('by caller', undefined, event)
     const size = 1000 + JSON.stringify(event).length
     assert.equal((await other.get('by caller'))?.bytes, bytes + size)

@@ -73,7 +73,7 @@ export async function claimed(store: ThreadStore, id: string, owner: string): Pr
 
 /** A thread as everyone sees it. */
 export async function infoOf(store: ThreadStore, id: string): Promise<ThreadInfo | undefined> {
-  const { bytes, ...info } = (await store.get(id)) ?? {}
+  const { bytes, caller, ...info } = (await store.get(id)) ?? {}
   return 'id' in info ? info : undefined
 }
 

@@ -305,7 +305,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const row = threadRow(threadId)
         if (!row) return undefined
         const { bytes, caller_name: caller } = row
-        return { ...infoOf(row, now()), bytes, caller: caller === null ? undefined : fromColumn(caller) }
+        return { ...infoOf(row, now()), bytes, ...(caller !== null && { caller: fromColumn(caller) }) }
       }),
 
     list,
