@@ -3,6 +3,7 @@ import { aFunction, checkOptions } from '../protocol/index.ts'
 import { addToCopy, emptyCopy, endOfCopy } from './copied-log.ts'
 import type { PackedEntry } from './entries.ts'
 import { entriesBetween, firstOf, logProblem, packEntries, readEntries } from './entries.ts'
+import { isExpired } from './lease.ts'
 import { searchText, searchWords } from './search.ts'
 import type { CallerUsage, Lease, NewThread, Quotas, ThreadStore } from './store.ts'
 import { badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
@@ -188,9 +189,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return caller
   }
 
-  /** There is something to do and it has no owner, or the lease has expired: also one that ends later than it was given for. */
+  /** There is something to do and it has no owner, or the lease has expired. */
   function isStranded({ due, owner, leaseMs }: Kept): boolean {
-    return due !== undefined && (owner === undefined || due <= now() || due > now() + leaseMs)
+    return due !== undefined && (owner === undefined || isExpired(due, leaseMs, now()))
   }
 
   function infoOf(thread: Kept): ThreadInfo {

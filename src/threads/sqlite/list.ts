@@ -7,16 +7,14 @@ import { placeOfCursor } from '../store-errors.ts'
 import type { Commits } from './commits.ts'
 import type { ThreadRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'
-
-/** Also a lease that ends later than it was given for. */
-const expired = '(owner IS NULL OR due <= :now OR due > :now + ifnull(lease_ms, due))'
+import { unowned } from './statements.ts'
 
 // Threads by their place, the highest first. A thread that changes between two pages moves to the front, where the reader has
 // been already, so none comes twice. Few are ever running, queued or waiting among many that rest: those have an index of
 // their own, which SQLite does not choose by itself.
 const statusFilters: Record<ThreadStatus, { readonly index: string; readonly where: string }> = {
-  running: { index: 'threads_due', where: `due IS NOT NULL AND NOT ${expired}` },
-  queued: { index: 'threads_due', where: `due IS NOT NULL AND ${expired}` },
+  running: { index: 'threads_due', where: `due IS NOT NULL AND NOT ${unowned}` },
+  queued: { index: 'threads_due', where: `due IS NOT NULL AND ${unowned}` },
   waiting: { index: 'threads_waiting', where: "due IS NULL AND resting = 'waiting'" },
   idle: { index: 'threads_place', where: "due IS NULL AND resting = 'idle'" },
 }

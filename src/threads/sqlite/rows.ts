@@ -3,6 +3,7 @@ import type { ThreadInfo } from '../../protocol/index.ts'
 import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
 import { firstOf } from '../entries.ts'
+import { isExpired } from '../lease.ts'
 import { byteLength } from '../usage.ts'
 import { damaged } from './failure.ts'
 
@@ -128,7 +129,7 @@ export function gap(seq: number, { op, path, threadId }: Origin): MillraceError 
 
 export function infoOf(row: ThreadRow, now: number): ThreadInfo {
   const { user, metadata, forked_id, forked_seq, due, title } = row
-  const busy = row.owner !== null && due !== null && due > now && due <= now + (row.lease_ms ?? Infinity)
+  const busy = row.owner !== null && due !== null && !isExpired(due, row.lease_ms ?? Infinity, now)
   return {
     id: fromColumn(row.id),
     agent: fromColumn(row.agent),

@@ -12,8 +12,7 @@ export const schemaVersion = 3
  *   NULL if there is nothing to do, and then `resting` says what it is.
  * - `epoch` starts anywhere, so that a lease never fits a thread that was made anew under the same id.
  * - `losses` counts the owners in a row that did not give the thread back.
- * - `lease_ms` is how long the lease was when it was given or renewed. One that ends later than that from now has expired: the clock
- *   was set back.
+ * - `lease_ms` is how long the lease was when it was given or renewed.
  * - `caller` is the row of `callers` that the thread counts for; `bytes` and `queued` are what it holds of that row's `bytes` and
  *   `waiting`. The figures of a minute are those of `minute`, counted from 1970.
  * - `sum` is a checksum of `event` and `cuts`; NULL in rows of older versions.

@@ -1,12 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { PROTOCOL_VERSION } from '../../protocol/index.ts'
 
-/** There is something to do and it has no owner, or the lease has expired: also one that ends later than it was given for. */
-const stranded = 'due IS NOT NULL AND (owner IS NULL OR due <= :now OR due > :now + ifnull(lease_ms, due))'
+/** A thread has no owner, or its lease has expired: see `isExpired`. */
+export const unowned = '(owner IS NULL OR due <= :now OR due > :now + 2 * ifnull(lease_ms, due))'
+
+const stranded = `due IS NOT NULL AND ${unowned}`
 
 const runs = `
   SELECT count(*) AS runs FROM threads INDEXED BY threads_due
-  WHERE due > :now AND owner IS NOT NULL AND ifnull(due <= :now + lease_ms, TRUE)`
+  WHERE due > :now AND owner IS NOT NULL AND NOT ${unowned}`
 
 /** Every statement but that of the list, kept ready for as long as the file is open. */
 export function prepareStatements(database: DatabaseSync) {
