@@ -7,19 +7,32 @@ const bufferBytes = 32 * megabyte
 /** Logs of the threads that are being worked on. */
 const maxRunBytes = 64 * megabyte
 
-export const appOptions = { leaseMs: 3000, maxRuns: 200 } as const
+export const appOptions = {
+  leaseMs: 3000,
+  maxRuns: 200,
+  maxRunBytes,
+  quotas: { runs: 10, waiting: 50, storedBytes: 512 * megabyte, bytesPerMinute: 32 * megabyte },
+} as const
 
-export const limits = { requestsPerSecond: 50, framesPerSecond: 50, connections: 2000 } as const
+export const limits = {
+  requestsPerSecond: 50,
+  requestsAtOnce: 16,
+  framesPerSecond: 50,
+  connections: 2000,
+  streams: 40,
+  answerBytes: megabyte,
+  bufferBytes,
+} as const
 
 /** The most memory that the server's process may ever take. */
-export const memoryBound = 200 * megabyte + 2 * bufferBytes + 3 * maxRunBytes
+export const memoryBound = 200 * megabyte + 2 * bufferBytes + 5 * maxRunBytes
 
 export const hostileUser = 'hostile'
 export const tokenOf = (user: string) => `token-of-${user}`
 export const userOf = (token: string) => /^token-of-(.+)$/.exec(token)?.[1]
 
 /** How a thread belongs to the hostile caller that was not made over HTTP. */
-export const hostileThread = { user: hostileUser, agent: 'desk' } as const
+export const hostileThread = { user: hostileUser, caller: hostileUser, agent: 'desk' } as const
 
 /** The id of the hostile caller's very long thread. */
 export const longThread = 'hostile-long'

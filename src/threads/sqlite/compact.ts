@@ -40,7 +40,7 @@ export function compactSlice(
     const [seq, first, , ...texts] = columns
     const joined = rows.filter((row) => row.seq >= (first ?? seq) && row.seq <= seq)
     saved += sumOf(joined, textBytes) - bytes
-    statements.deletePacked.run(n, first, seq)
+    statements.deletePacked.run({ thread: n, from: first, before: seq })
     statements.packInto.run(first, ...texts, n, seq)
   }
   statements.setCompacted.run(end, saved, n)
@@ -52,7 +52,10 @@ export function compactSlice(
 function rowsToPack(statements: Statements, { n, compacted }: ThreadToPack, upTo: number) {
   const rows: EntryRow[] = []
   let [end, count, chars] = [compacted, 0, 0]
-  for (const found of statements.packable.iterate(sliceChars, n, compacted, upTo, sliceLength)) {
+  for (const found of statements.packable.iterate({
+    ...{ thread: n, from: compacted, to: upTo },
+    ...{ longest: sliceChars, most: sliceLength },
+  })) {
     const row = found as unknown as EntryRow & { event: string | null }
     count++
     end = row.seq

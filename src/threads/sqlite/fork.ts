@@ -64,7 +64,7 @@ export function copySlice({ statements, callers, time }: Context, fork: Fork, co
   let bytes = 0
   const whole: number[] = []
   const cut: number[] = []
-  for (const found of statements.rowsToCopy.iterate(source, copied, sliceLength)) {
+  for (const found of statements.rowsToCopy.iterate({ thread: source, after: copied, most: sliceLength })) {
     const row = found as unknown as CopiedRow
     const first = row.first ?? row.seq
     if (copied >= at || bytes >= sliceBytes) break
@@ -83,7 +83,7 @@ export function copySlice({ statements, callers, time }: Context, fork: Fork, co
   // Nothing is written before this: the rest cannot be refused.
   if (!statements.headOf.get(copy.id)) throw removed(op)
   const [from, to] = [whole[0], whole.at(-1)]
-  if (from !== undefined && to !== undefined) statements.copyRows.run({ n, source, from, to })
+  if (from !== undefined && to !== undefined) statements.copyRows.run({ copy: n, thread: source, from, to })
   for (const part of parts) {
     const packed = packedColumns(part)
     statements.addPacked.run(n, ...packed.columns)

@@ -10,6 +10,11 @@ const runs = `
   SELECT count(*) AS runs FROM threads INDEXED BY threads_due
   WHERE due > :now AND owner IS NOT NULL AND NOT ${unowned}`
 
+/** Where entries of `:thread` begin and end in their table: see schema.ts. */
+const from = (seq: string | number) => `n >= (:thread << 32) | (${seq})`
+const to = (seq: string | number) => `n <= (:thread << 32) | (${seq})`
+const lastSeq = 2 ** 32 - 1
+
 /** Every statement but that of the list, kept ready for as long as the file is open. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text)
@@ -34,8 +39,8 @@ export function prepareStatements(database: DatabaseSync) {
       WHERE place < 0 AND (id LIKE '"deleted:%' OR abs(:now - updated_at) > :abandonedMs) LIMIT 1`),
     entrySizes: sql(`
       SELECT seq, octet_length(event) + ifnull(octet_length(cuts), 0) AS size FROM entries
-      WHERE thread = ? ORDER BY seq LIMIT ?`),
-    deleteEntries: sql('DELETE FROM entries WHERE thread = ? AND seq <= ?'),
+      WHERE ${from(0)} AND ${to(lastSeq)} ORDER BY n LIMIT :most`),
+    deleteEntries: sql(`DELETE FROM entries WHERE ${from(0)} AND ${to(':last')}`),
     deleteSignals: sql(`
       DELETE FROM signals WHERE thread = :n AND key <= (
         SELECT max(key) FROM (SELECT key FROM signals WHERE thread = :n ORDER BY key LIMIT :most))`),
@@ -48,14 +53,12 @@ export function prepareStatements(database: DatabaseSync) {
     rowsToCopy: sql(`
       SELECT seq, first, at, octet_length(event) + ifnull(octet_length(cuts), 0) AS size,
         iif(instr(event, '"input"') + instr(event, '"run-') + instr(event, '"round-start"') > 0, event, NULL) AS event
-      FROM entries WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?`),
+      FROM entries WHERE ${from(':after + 1')} AND ${to(lastSeq)} ORDER BY n LIMIT :most`),
     copyRows: sql(`
-      INSERT INTO entries (thread, seq, first, at, version, event, cuts, sum)
-      SELECT :n, seq, first, at, version, event, cuts, sum FROM entries
-      WHERE thread = :source AND seq BETWEEN :from AND :to`),
-    getEntry: sql(
-      'SELECT seq, first, at, version, event, cuts, sum FROM entries WHERE thread = ? AND seq = ?',
-    ),
+      INSERT INTO entries (n, first, at, version, event, cuts, sum)
+      SELECT (:copy << 32) | seq, first, at, version, event, cuts, sum FROM entries
+      WHERE ${from(':from')} AND ${to(':to')}`),
+    getEntry: sql('SELECT seq, first, at, version, event, cuts, sum FROM entries WHERE n = (? << 32) | ?'),
     growCopy: sql('UPDATE threads SET updated_at = ?, bytes = bytes + ? WHERE n = ?'),
     showCopy: sql(`
       UPDATE threads SET id = ?, place = ?, head = ?, updated_at = ?, due = ?, title = ?, bytes = bytes + ?, queued = ?,
@@ -76,18 +79,19 @@ export function prepareStatements(database: DatabaseSync) {
       WHERE n = ?`),
     ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
     addEntry: sql(`
-      INSERT INTO entries (thread, seq, at, version, event, sum) VALUES (?, ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
+      INSERT INTO entries (n, at, version, event, sum) VALUES ((? << 32) | ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
     addPacked: sql(`
-      INSERT INTO entries (thread, seq, first, at, version, event, cuts, sum)
-      VALUES (?, ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
+      INSERT INTO entries (n, first, at, version, event, cuts, sum)
+      VALUES ((? << 32) | ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
     addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
 
     /** One statement is one snapshot: what the log holds and that the thread is there. */
     read: sql(`
       SELECT threads.head, entries.seq, first, at, version, event, cuts, sum
-      FROM threads LEFT JOIN entries ON entries.thread = threads.n AND entries.seq > ?
-      WHERE threads.id = ? ORDER BY entries.seq LIMIT ?`),
+      FROM threads LEFT JOIN entries
+        ON entries.n > (threads.n << 32) | ? AND entries.n < (threads.n + 1) << 32
+      WHERE threads.id = ? ORDER BY entries.n LIMIT ?`),
 
     claim: sql(`
       UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
@@ -129,12 +133,12 @@ export function prepareStatements(database: DatabaseSync) {
     compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
     /** From the entry on that the last time ended with: what follows may be joined to it. */
     packable: sql(`
-      SELECT seq, first, at, version, iif(octet_length(event) > ?, NULL, event) AS event, cuts, sum FROM entries
-      WHERE thread = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`),
+      SELECT seq, first, at, version, iif(octet_length(event) > :longest, NULL, event) AS event, cuts, sum FROM entries
+      WHERE ${from(':from')} AND ${to(':to')} ORDER BY n LIMIT :most`),
     packInto: sql(`
       UPDATE entries SET first = ?, version = ${PROTOCOL_VERSION}, event = ?, cuts = ?, sum = ?
-      WHERE thread = ? AND seq = ?`),
-    deletePacked: sql('DELETE FROM entries WHERE thread = ? AND seq >= ? AND seq < ?'),
+      WHERE n = (? << 32) | ?`),
+    deletePacked: sql(`DELETE FROM entries WHERE ${from(':from')} AND ${to(':before - 1')}`),
     setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?), bytes = bytes - ? WHERE n = ?'),
 
     addNotice: sql('INSERT INTO notices (place, id) VALUES (?, ?)'),

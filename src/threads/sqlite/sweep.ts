@@ -71,14 +71,14 @@ export function sweeper({
   function removeEntries(n: number): boolean {
     let last: number | undefined
     let bytes = 0
-    for (const row of statements.entrySizes.iterate(n, sliceLength)) {
+    for (const row of statements.entrySizes.iterate({ thread: n, most: sliceLength })) {
       const { seq, size } = row as { seq: number; size: number }
       last = seq
       bytes += size
       if (bytes >= sliceBytes) break
     }
     if (last === undefined) return false
-    statements.deleteEntries.run(n, last)
+    statements.deleteEntries.run({ thread: n, last })
     return true
   }
 
