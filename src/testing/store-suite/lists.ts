@@ -107,7 +107,7 @@ export const listCases: Cases = {
     assert.deepEqual(await idsOf(store, { status: 'queued' }), await matching(/queued$|running$/))
   },
 
-  'a page ends after a few hundred kilobytes, and the next goes on there': async ({ store }) => {
+  'a page of the list ends after a few hundred kilobytes, and the next goes on there': async ({ store }) => {
     const ids = Array.from({ length: 40 }, (_, index) => `t${index}`)
     const metadata = { note: 'word', ['x'.repeat(16_000)]: null }
     for (const id of ids) await store.create({ id, agent: 'a', metadata })

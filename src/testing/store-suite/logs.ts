@@ -142,7 +142,10 @@ export const logCases: Cases = {
     assert.deepEqual(await other.read('t', { after: 99, limit: 3 }), [])
   },
 
-  'a page ends after a few hundred kilobytes, and the next goes on there': async ({ store, other }) => {
+  'a page of a log ends after a few hundred kilobytes, and the next goes on there': async ({
+    store,
+    other,
+  }) => {
     const lease = await ownedThread(store, 't')
     const events = Array.from({ length: 12 }, (_, index) => said(`${index} ${'x'.repeat(100_000)}`))
     await store.append([{ lease, events }])

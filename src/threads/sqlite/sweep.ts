@@ -7,8 +7,8 @@ import type { Statements } from './statements.ts'
 // ends, or is killed, the next one to open the file removes. A fork that grows is left alone.
 
 /** So many rows, or so much text, are removed in one commit, which takes a few milliseconds. */
-const sliceLength = 1000
-const sliceBytes = 1024 * 1024
+const sliceLength = 500
+const sliceBytes = 512 * 1024
 
 /** A fork that has not grown for so long was left behind by a process that is gone. */
 const abandonedMs = 60_000
