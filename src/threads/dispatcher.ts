@@ -105,16 +105,21 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     const isQueued = info.status === 'queued'
     place.isHeldBack = isQueued && !hasRoom(caller, bytes)
     if (place.isHeldBack) return
-    Object.assign(place, { bytes, caller })
-    countBytes(caller, bytes)
+    place.caller = caller
+    grow(bytes)
     const claimed = await store.claim(threadId, owner, leaseMs, runsOfCaller)
     place.isHeldBack = isQueued && !claimed
     if (!claimed) return
     place.lease = claimed.lease
-    place.worker = startWorker({ ...options, ...claimed, info, agent })
+    place.worker = startWorker({ ...options, ...claimed, info, agent, onGrown: grow })
     // Claimed while the app was being closed: nobody else hands it over.
     if (closed) await place.worker.handOver(0)
     await place.worker.done
+
+    function grow(bytes: number) {
+      place.bytes += bytes
+      countBytes(caller, bytes)
+    }
   }
 
   function countBytes(caller: string | undefined, bytes: number) {

@@ -128,7 +128,7 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
     try {
       while (tail.stale && tail.live.size > 0) {
         tail.stale = false
-        await pause()
+        await pause(0)
         const after = tail.head
         const entries = await store.read(threadId, { after, limit: pageSize })
         // Meanwhile some may have been published.
@@ -207,6 +207,8 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
     let over = closed || signal?.aborted === true
     let failure: unknown
     let reading: Promise<void> | undefined
+    /** How many pages it has read from the store. */
+    let pages = 0
     let asked: (() => void) | undefined
 
     const self: Follower = {
@@ -305,7 +307,7 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
         keep(page)
       }
       // Not where it need not wait: what is published meanwhile would be read as well.
-      const turn = pause()
+      const turn = pause(pages++)
       if (turn) await turn
       if (over) return
       const known = tail.head

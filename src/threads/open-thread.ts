@@ -284,7 +284,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, readTable, { op, what: 'the option' })
       checkOpen(op)
       const { after = 0, limit = pageSize, split } = options
-      await pause()
+      await pause(0)
       return store.read(id, { after, limit, split })
     },
 

@@ -24,9 +24,10 @@ export async function* readLog(
 ): AsyncGenerator<readonly Entry[], undefined> {
   let leave: (() => void) | undefined
   let count = 0
+  let steps = 0
   try {
     for (let head = after; head < upTo; ) {
-      await pause()
+      await pause(steps++)
       const page = await pageAfter(head)
       const last = page.at(-1)
       if (!last) return

@@ -101,7 +101,7 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
         length = 0
       }
       for (const line of lines) {
-        await pause()
+        await pause(all.length)
         if (length + line.length > partChars) {
           await close(part)
           part = []

@@ -89,7 +89,7 @@ export async function readPart(
   index: number,
   { chars, sum }: Part,
 ): Promise<string[] | undefined> {
-  await pause()
+  await pause(index)
   const text = (await store.snapshotPart(threadId, partName(kind, index)))?.slice(0, chars)
   return text?.length === chars && checksum(text) === sum ? text.split('\n') : undefined
 }

@@ -48,7 +48,7 @@ async function viewFrom(
   for await (const page of readLog(log, { after: state.head }))
     for (const entry of page) {
       applyForView(state, entry, heard)
-      if (shed(entry.event)) await pause()
+      if (shed(entry.event)) await pause(entry.seq)
     }
   const dropped = state.run?.dropped ?? 0
   const messages = conversationOf(state)
@@ -124,7 +124,7 @@ async function lastOf(messages: readonly Message[], bytes: number) {
   let start = messages.length
   let room = bytes
   for (; start > 0; start--) {
-    await pause()
+    await pause(messages.length - start)
     const size = sizeOf(messages[start - 1] as Message)
     if (size > room && (start < messages.length || bytes === 0)) break
     room -= size

@@ -22,6 +22,7 @@ import {
   textOfDelta,
   toMillraceError,
 } from '../protocol/index.ts'
+import { entryBytes } from './entry-bytes.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Following, Hub } from './hub.ts'
 import type { Journal, Writer } from './journal.ts'
@@ -56,6 +57,8 @@ export interface WorkerOptions {
   readonly leaseMs: number
   /** So many processes may be lost over one run before it is given up. */
   readonly maxLosses: number
+  /** About so many bytes were added to the log. */
+  readonly onGrown: (bytes: number) => void
   readonly onError: (error: MillraceError) => void
 }
 
@@ -179,6 +182,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const { event, seq } = entry
     applyEntry(state, entry, { live: loop !== undefined })
     remember(entry)
+    options.onGrown(entryBytes(entry))
     if (!loop) return
     if (event.type === 'approval') loop.decide(event)
     if (event.type === 'input' && event.mode === 'steer') loop.hear({ seq, message: event.message })

@@ -13,6 +13,8 @@ export interface Commits {
    * it may be run again, from a clean state, if the file was locked.
    */
   write<Value>(op: string, job: () => Value): Promise<Value>
+  /** The same for a slice of work that can wait: it gets a commit of its own when nothing else is to be written, or after a while. */
+  writeLater<Value>(op: string, job: () => Value): Promise<Value>
   /** Runs at once, outside of a transaction: one statement is one snapshot. */
   read<Value>(op: string, job: () => Value): Promise<Value>
   /** Resolves when everything that was asked for has been done. Nothing is accepted after it. */
@@ -32,6 +34,8 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 /** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
 const mostJobs = 64
 const mostMs = 8
+/** How long a slice in the background waits for others. */
+const mostWaitMs = 200
 
 export function commits(
   database: DatabaseSync,
@@ -41,6 +45,7 @@ export function commits(
   const commit = database.prepare('COMMIT')
   const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
   const queue: Job[] = []
+  const background: Job[] = []
   let pumping: Promise<void> | undefined
   let closed = false
   /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
@@ -49,10 +54,11 @@ export function commits(
   let damage: unknown
 
   async function pump() {
-    for (let tries = 0; queue.length > 0; ) {
+    for (let tries = 0; queue.length + background.length > 0; ) {
       // Its own turn of the event loop: what else was asked for in this one comes along, and sockets and timers have theirs.
       await new Promise((resolve) => setImmediate(resolve))
-      const group = queue.slice(0, apart > 0 ? 1 : mostJobs)
+      const line = nextLine()
+      const group = line.slice(0, apart > 0 || line === background ? 1 : mostJobs)
       const outcomes = commitTogether(group)
       if ('locked' in outcomes) {
         giveUp(outcomes.locked)
@@ -64,11 +70,17 @@ export function commits(
         apart = group.length
         continue
       }
-      apart = Math.max(0, apart - 1)
+      if (line === queue) apart = Math.max(0, apart - 1)
       const done = 'failed' in outcomes ? [{ error: outcomes.failed }] : outcomes.done
-      settle(queue.splice(0, done.length), done)
+      settle(line.splice(0, done.length), done)
     }
     pumping = undefined
+  }
+
+  function nextLine(): Job[] {
+    const [slice] = background
+    if (!slice) return queue
+    return queue.length === 0 || performance.now() - slice.since > mostWaitMs ? background : queue
   }
 
   /** Commits as many of a group as there is time for. */
@@ -112,25 +124,30 @@ export function commits(
     }
   }
 
-  /** Those that have waited too long for the lock. They are the first of the queue. */
+  /** Those that have waited too long for the lock. They are the first of their line. */
   function giveUp(locked: unknown) {
     const now = performance.now()
-    const young = queue.findIndex(({ since }) => now - since < busyMs)
-    const old = queue.splice(0, young < 0 ? queue.length : young)
-    settle(
-      old,
-      old.map(() => ({ error: locked })),
-    )
+    for (const line of [queue, background]) {
+      const young = line.findIndex(({ since }) => now - since < busyMs)
+      const old = line.splice(0, young < 0 ? line.length : young)
+      settle(
+        old,
+        old.map(() => ({ error: locked })),
+      )
+    }
+  }
+
+  function add<Value>(line: Job[], op: string, run: () => Value): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      if (closed) throw storeClosed(op)
+      line.push({ op, since: performance.now(), run, resolve, reject })
+      pumping ??= pump()
+    })
   }
 
   return {
-    write(op, run) {
-      return new Promise((resolve, reject) => {
-        if (closed) throw storeClosed(op)
-        queue.push({ op, since: performance.now(), run, resolve, reject })
-        pumping ??= pump()
-      })
-    },
+    write: (op, run) => add(queue, op, run),
+    writeLater: (op, run) => add(background, op, run),
     async read(op, run) {
       if (closed) throw storeClosed(op)
       const since = performance.now()

@@ -9,7 +9,7 @@ const head = ''
 /** Keeps the last snapshot of each thread. */
 export function snapshots(
   database: DatabaseSync,
-  { read, write }: Commits,
+  { read, writeLater }: Commits,
 ): Pick<ThreadStore, 'snapshot' | 'snapshotPart' | 'saveSnapshot'> {
   const find = database.prepare(`
     SELECT seq, text FROM snapshots
@@ -33,7 +33,7 @@ export function snapshots(
     saveSnapshot: ({ threadId, epoch, owner }, snapshot) => {
       // A commit that found the file locked is tried again.
       const parts = [...snapshot.parts]
-      return write('store.saveSnapshot', () => {
+      return writeLater('store.saveSnapshot', () => {
         const row = owned.get(toColumn(threadId), epoch, toColumn(owner))
         if (!row) return 'fenced'
         for (const [name, text] of parts)

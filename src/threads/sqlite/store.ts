@@ -72,13 +72,13 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const now = () => Math.round(options.now())
   const sql = prepareStatements(database)
   const line = commits(database, { path, busyMs })
-  const { read, write, close } = line
+  const { read, write, writeLater, close } = line
   const list = listing(database, { now, read })
   const callers = callerRows(sql)
   const findStranded = strandedFinder(sql)
   const watching = watchers()
   const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
-  const sweep = sweeper({ statements: sql, callers, read, write, now })
+  const sweep = sweeper({ statements: sql, callers, read, writeLater, now })
   let closing: Promise<void> | undefined
   sweep.open()
 
@@ -286,7 +286,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         while (copy.copied < at) {
           const since = performance.now()
           const before: Copy = copy
-          copy = await write(op, () => copySlice({ statements: sql, callers, time: now() }, fork, before))
+          copy = await writeLater(op, () =>
+            copySlice({ statements: sql, callers, time: now() }, fork, before),
+          )
           await restSince(since)
         }
         const made = await write(op, () => endFork(fork, copy as Copy))
@@ -438,7 +440,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const op = 'store.compact'
       const origin = { op, path, threadId }
       const slice = () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin)
-      for (let since = performance.now(); await write(op, slice); since = performance.now())
+      for (let since = performance.now(); await writeLater(op, slice); since = performance.now())
         await restSince(since)
     },
 

@@ -34,9 +34,9 @@ export function sweeper({
   statements,
   callers,
   read,
-  write,
+  writeLater,
   now,
-}: Pick<Commits, 'read' | 'write'> & {
+}: Pick<Commits, 'read' | 'writeLater'> & {
   readonly statements: Statements
   readonly callers: CallerRows
   readonly now: () => number
@@ -85,7 +85,7 @@ export function sweeper({
   async function sweep() {
     for (;;) {
       const since = performance.now()
-      if (!(await read(op, find)) || !(await write(op, removeSlice))) return
+      if (!(await read(op, find)) || !(await writeLater(op, removeSlice))) return
       // Other processes have the file for as long.
       await delay(performance.now() - since, undefined, { ref: false })
     }
