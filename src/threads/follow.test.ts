@@ -138,6 +138,23 @@ describe('following', () => {
     expect(buffer.used).toBe(0)
   })
 
+  test('of those that wait for room, only as many read as there is room for', async () => {
+    const { following, write, buffer } = await setUp(memoryStore(), budget(8 * mebibyte))
+    for (let count = 0; count < 2; count++) await write('x'.repeat(900_000))
+    const [first, ...others] = Array.from({ length: 8 }, () => following.follow('t', 1, { caller: 'ann' }))
+    await first?.next()
+    let read = 0
+    for (const follower of others) void follower.next().then(() => read++)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(read).toBe(0)
+    await first?.return?.()
+    await new Promise((resolve) => setImmediate(resolve))
+    // A page is reserved with half a MiB, and a caller may hold two.
+    expect(read).toBe(4)
+    for (const follower of others) await follower.return?.()
+    expect(buffer.used).toBe(0)
+  })
+
   test('what others write is read when they say so, also if that is before somebody keeps up', async () => {
     const { following, write } = await setUp()
     const reader = following.follow('t', 1)

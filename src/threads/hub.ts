@@ -294,6 +294,8 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
         })
         asked = undefined
       }
+      // In the same turn: all that waited are woken at once, and each must see what the others have taken.
+      if (!over) keep(bytes)
     }
 
     /** Reads a page, or goes live if there is none. */
@@ -301,10 +303,10 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
       if (caller !== undefined) {
         keep(0)
         const page = Math.min(mostBytes, buffer.limit / 16)
-        if (buffer.isFull(caller, page)) await room(page)
-        if (over) return
         // Before it is read, so that not all of those that waited read at once.
-        keep(page)
+        if (buffer.isFull(caller, page)) await room(page)
+        else keep(page)
+        if (over) return
       }
       // Not where it need not wait: what is published meanwhile would be read as well.
       const turn = pause(pages++)
