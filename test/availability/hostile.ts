@@ -21,8 +21,9 @@ const connectionsAtOnce = 20
 /** A refusal comes back at once, and to ask again takes time of the machine's, not of the server's alone. */
 const pauseMs = 20
 
-/** How often each attack came out how. */
+/** How often each attack came out how, or is under way. */
 const outcomes = new Map<string, Map<string, number>>()
+const underWay = 'unanswered'
 
 async function again(name: string, attack: Attack, worker: number) {
   const chance = random(`${seed} ${name} ${worker}`)
@@ -30,9 +31,15 @@ async function again(name: string, attack: Attack, worker: number) {
   outcomes.set(name, own)
   for (;;) {
     await wait(chance.whole(0, 2 * pauseMs))
+    count(own, underWay, 1)
     const outcome = await attack(chance).catch((error: Error) => error.name)
-    own.set(outcome, (own.get(outcome) ?? 0) + 1)
+    count(own, underWay, -1)
+    count(own, outcome, 1)
   }
+}
+
+function count(own: Map<string, number>, outcome: string, more: number) {
+  own.set(outcome, (own.get(outcome) ?? 0) + more)
 }
 
 function start(attacks: Readonly<Record<string, Attack>>, atOnce: number) {

@@ -94,6 +94,7 @@ async function soak(folder: string): Promise<readonly string[]> {
   for (const [name, own] of outcomes)
     say(
       `  ${name}: ${Object.entries(own)
+        .filter(([, count]) => count > 0)
         .map(([outcome, count]) => `${outcome} × ${count}`)
         .join('; ')}`,
     )
