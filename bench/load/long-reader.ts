@@ -9,6 +9,8 @@ const { url } = configOf<{ url: string }>()
 
 /** So long it pauses before it asks for the same again. */
 const pauseMs = 100
+/** What takes longer hangs. */
+const hangMs = 60_000
 /** A stream is left after so many bytes: the next begins at the beginning again. */
 const streamBytes = 16 * 2 ** 20
 
@@ -28,7 +30,8 @@ interface Page {
 }
 
 async function get(path: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(`${url}/threads/${path}`, init)
+  const signal = AbortSignal.timeout(hangMs)
+  const response = await fetch(`${url}/threads/${path}`, { ...init, signal })
   if (!response.ok) throw new Error(`${path} was answered ${response.status} ${await response.text()}`)
   return response
 }
