@@ -34,8 +34,8 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 /** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
 const mostJobs = 64
 const mostMs = 8
-/** How long a slice in the background waits for others. */
-const mostWaitMs = 200
+/** How long slices in the background wait for others. */
+const mostWaitMs = 100
 
 export function commits(
   database: DatabaseSync,
@@ -46,6 +46,8 @@ export function commits(
   const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
   const queue: Job[] = []
   const background: Job[] = []
+  /** When the last slice of those was written. */
+  let slicedAt = 0
   let pumping: Promise<void> | undefined
   let closed = false
   /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
@@ -79,8 +81,10 @@ export function commits(
 
   function nextLine(): Job[] {
     const [slice] = background
-    if (!slice) return queue
-    return queue.length === 0 || performance.now() - slice.since > mostWaitMs ? background : queue
+    const isDue = slice && performance.now() - Math.max(slice.since, slicedAt) > mostWaitMs
+    if (!slice || (queue.length > 0 && !isDue)) return queue
+    slicedAt = performance.now()
+    return background
   }
 
   /** Commits as many of a group as there is time for. */
