@@ -3,6 +3,8 @@ import { systemClock } from '../protocol/index.ts'
 export interface TokenBucket {
   /** Takes one. 0 if there was one, else how many milliseconds it takes until there is. */
   take(): number
+  /** Takes so many, also if there are not as many: then it takes longer until there are some again. */
+  spend(count: number): void
   /** How many could be taken now. */
   left(): number
   /** Nothing has been taken lately: it is as good as new. */
@@ -32,6 +34,10 @@ export function tokenBucket({
       if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
       tokens -= 1
       return 0
+    },
+    spend(count) {
+      refill()
+      tokens -= count
     },
     left() {
       refill()

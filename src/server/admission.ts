@@ -2,6 +2,7 @@ import type { Budget } from '../threads/index.ts'
 import type { Limits } from './options.ts'
 import { refusal } from './refusal.ts'
 import type { Connection } from './route.ts'
+import type { Visitor } from './visitors.ts'
 
 /** Keeps what callers have under way within the limits. */
 export interface Admission {
@@ -11,7 +12,7 @@ export interface Admission {
    */
   begin(request: Request, caller: string | undefined): () => void
   /** Counts the answer while it is being sent. */
-  countAnswer(connection: Connection | undefined, caller: string | undefined): void
+  countAnswer(connection: Connection | undefined, visitor: Visitor): void
   /** How many requests of a caller are under way. */
   count(caller: string): number
 }
@@ -62,7 +63,7 @@ export function admission({ limits, buffer, onRefused }: AdmissionOptions): Admi
 
   return {
     begin(request, caller) {
-      const bytes = request.method === 'POST' ? announced(request, bodyBytes) : 0
+      const bytes = announced(request, bodyBytes)
       if (request.method === 'GET' || bytes > small) checkRoom(caller, bytes)
       if (caller !== undefined) takePlace(caller)
       buffer.add(bytes, caller)
@@ -74,15 +75,19 @@ export function admission({ limits, buffer, onRefused }: AdmissionOptions): Admi
         buffer.add(-bytes, caller)
       }
     },
-    countAnswer(connection, caller) {
-      connection?.countAnswer((bytes) => buffer.add(bytes, caller))
+    countAnswer(connection, visitor) {
+      connection?.countAnswer((bytes) => {
+        buffer.add(bytes, visitor.caller)
+        if (bytes > 0) visitor.payFor(bytes)
+      })
     },
     count: (caller) => counts.get(caller) ?? 0,
   }
 }
 
 /** What a body may take: as much as its length says, or as much as is allowed where it does not say. */
-function announced({ headers }: Request, most: number): number {
+export function announced({ method, headers }: Request, most: number): number {
+  if (method !== 'POST') return 0
   const length = headers.get('content-length')
   if (length !== null) return Math.min(Number(length) || 0, most)
   return headers.has('transfer-encoding') ? most : 0

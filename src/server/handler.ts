@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { MillraceError } from '../protocol/index.ts'
 import type { Admission } from './admission.ts'
+import { announced } from './admission.ts'
 import type { Guard } from './guard.ts'
 import { preflightHeaders } from './guard.ts'
 import { closingDown, errorAnswer, refusal } from './refusal.ts'
@@ -101,7 +102,8 @@ async function answer(
   // Whether the server works must be known also when it has too much to do.
   if (route.isPublic) return handled()
   const free = admission.begin(request, visitor.caller)
-  admission.countAnswer(connection, visitor.caller)
+  visitor.payFor(announced(request, bodyBytes))
+  admission.countAnswer(connection, visitor)
   try {
     const response = await handled()
     // A stream is counted as one.

@@ -103,6 +103,25 @@ describe('what the store refuses for now', () => {
   })
 })
 
+test('a large body and a large answer count as many requests', async () => {
+  const { app } = served(teller(), { limits: { requestsPerSecond: 5 } })
+  const { url } = await app.listen()
+  const thread = app.thread('one')
+  await thread.create()
+  const send = (message: string) =>
+    fetch(`${url}/threads/one/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ message }),
+    })
+  // A burst is four times as many.
+  for (let count = 0; count < 10; count++) expect((await send('Hi')).status).toBe(202)
+  expect((await send('x'.repeat(900_000))).status).toBe(202)
+  const refused = await send('Hi')
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
 describe('what the server answers with', () => {
   const json = { headers: { accept: 'application/json' } }
 

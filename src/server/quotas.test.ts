@@ -233,7 +233,9 @@ describe('without auth the same holds by address', () => {
 
 describe('memory', () => {
   test('clients that do not read cost no more than the buffer', async () => {
-    const { port, order } = await process({ limits: { bufferBytes: 16 * mebibyte } })
+    const { port, order } = await process({
+      limits: { bufferBytes: 16 * mebibyte, requestsPerSecond: 100_000 },
+    })
     for (let count = 0; count < 12; count++) await order({ ask: 'write', bytes: 3_000_000 })
     const before = (await order({ ask: 'memory' })) as number
     const open = (text: string, from: number) => {

@@ -23,6 +23,8 @@ export interface Visitor {
   list(options: ThreadsOptions): ReturnType<App['threads']>
   /** Throws 429 if it has asked for too much lately. */
   pay(): void
+  /** Counts what a request or its answer has beyond a few kilobytes: a megabyte costs as much as many requests. */
+  payFor(bytes: number): void
   /**
    * Calls `end` when the sign-in is not valid any more, or the thread (if any) may not be seen any more. Both are checked again and
    * again until the function that it gives is called.
@@ -41,6 +43,7 @@ export const stranger: Visitor = {
   },
   list: async () => ({ threads: [] }),
   pay() {},
+  payFor() {},
   hold: () => () => {},
 }
 
@@ -69,6 +72,8 @@ const threadId = new RegExp(threadIdPattern)
 const mostPages = 20
 /** From so many on those who have been quiet are forgotten. */
 const manyUsers = 1000
+/** So many bytes of a body or an answer count as one request more. */
+const bytesPerRequest = 64 * 1024
 
 export function visitors(options: VisitorsOptions): Visitors {
   const { app, auth, requestsPerSecond, failedSignIns } = options
@@ -76,15 +81,18 @@ export function visitors(options: VisitorsOptions): Visitors {
   const buckets = new Map<string, TokenBucket>()
   const { attempt } = signIns({ perMinute: failedSignIns })
 
-  function pay(user: string) {
-    const bucket =
-      buckets.get(user) ?? tokenBucket({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
-    if (!buckets.has(user)) {
-      if (buckets.size >= manyUsers)
-        for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
-      buckets.set(user, bucket)
-    }
-    const retryAfterMs = bucket.take()
+  function bucketOf(caller: string): TokenBucket {
+    const known = buckets.get(caller)
+    if (known) return known
+    if (buckets.size >= manyUsers)
+      for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
+    const bucket = tokenBucket({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
+    buckets.set(caller, bucket)
+    return bucket
+  }
+
+  function pay(caller: string) {
+    const retryAfterMs = bucketOf(caller).take()
     if (retryAfterMs > 0) {
       app.refused('requestsPerSecond')
       throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
@@ -117,6 +125,9 @@ export function visitors(options: VisitorsOptions): Visitors {
       list: (options) => (identity?.sees ? listSeen(app, options, sees) : app.threads({ ...options, user })),
       pay() {
         if (caller !== undefined) pay(caller)
+      },
+      payFor(bytes) {
+        if (caller !== undefined) bucketOf(caller).spend(Math.floor(bytes / bytesPerRequest))
       },
       hold,
     }
