@@ -102,6 +102,6 @@ describe('in a page', () => {
     const { first, later } = await bundled('es', 'client')
     expect(gzipSync(first).length).toBeLessThan(8_300)
     expect(gzipSync(later).length).toBeLessThan(4_000)
-    expect(gzipSync((await bundled('es')).first).length).toBeLessThan(12_700)
+    expect(gzipSync((await bundled('es')).first).length).toBeLessThan(13_000)
   })
 })

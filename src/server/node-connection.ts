@@ -7,6 +7,9 @@ import type { ClientAddress } from './proxy.ts'
 import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
 
+/** One for all: to make one for each request takes longer than to answer some. */
+const closed = new DOMException('the connection is closed', 'AbortError')
+
 /** So long a client may go on with a body that nobody wants to read. */
 const leftoverMs = 500
 
@@ -33,7 +36,7 @@ export async function serveRequest(
   let feed: EventFeed | undefined
   let count = (_bytes: number) => {}
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  response.once('close', () => gone.abort(closed))
   const request = toRequest(incoming)
   const answer = request
     ? await handle(request, {

@@ -212,7 +212,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     { state, op }: { readonly state: ThreadState; readonly op: string },
   ) {
     const { callId } = decision
-    // Somebody may have stopped the run in between: the first one in the log counts.
+    // A stop may have come in between: what is first in the log counts.
     const at = entry.seq - 1
     const before = state.head <= at ? await advance(log, state, at) : await controlAt(log, at)
     const open = approvalsOf(before).some((request) => request.callId === callId)

@@ -43,7 +43,7 @@ test('the event loop turns between pages, and folds take turns', async () => {
   await Promise.all([count(noted('a')), count(noted('b'))])
   clearImmediate(ticking)
   const turns = order.join('').split(/\|+/).filter(Boolean)
-  // At the beginning nobody has had a turn yet.
+  // At the beginning no one has had a turn yet.
   expect(turns.slice(1).every((turn) => turn.length === 1)).toBe(true)
   expect(order.filter((name) => name !== '|').join('')).toMatch(/^(ab|ba)+$/)
 })

@@ -25,7 +25,7 @@ export const limits = {
 } as const
 
 /** The most memory that the server's process may ever take. */
-export const memoryBound = 200 * megabyte + 2 * bufferBytes + 5 * maxRunBytes
+export const memoryBound = 300 * megabyte + 2 * bufferBytes + 5 * maxRunBytes
 
 export const hostileUser = 'hostile'
 export const tokenOf = (user: string) => `token-of-${user}`

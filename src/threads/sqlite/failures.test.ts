@@ -232,7 +232,7 @@ describe('what is not as it was when it was opened', () => {
     expectIntact(path)
   })
 
-  it.each(['-wal', '-shm'])('is told of, where the file %s was deleted or replaced', async (suffix) => {
+  it.each(['-wal', '-shm'])('is noticed, where the file %s was deleted or replaced', async (suffix) => {
     const path = await filledFile(`beside${suffix}.db`, 3)
     const store = sqliteStore(path)
     await store.signal('t', undefined, stop('kept?'))
@@ -246,7 +246,7 @@ describe('what is not as it was when it was opened', () => {
     await store.close()
   })
 
-  it('is told of, where a file is lost in the middle of a commit', async () => {
+  it('is noticed, where a file is lost in the middle of a commit', async () => {
     const path = join(folder, 'middle.db')
     const database = openDatabase(path, { allowNetworkFilesystem: false })
     const prepare = database.prepare.bind(database)
