@@ -302,6 +302,8 @@ test('the chat says what the conversation says, whatever people do meanwhile', a
         }
         await thread.stop()
         await untilIdle(thread)
+        // A run that was about to begin when it was stopped begins, and ends at once.
+        await expect.poll(async () => (await thread.info()).status).toBe('idle')
         const entries = await thread.read({ limit: 10_000, split: true })
         const state = emptyThread()
         for (const entry of entries) applyEntry(state, entry)
