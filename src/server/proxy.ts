@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import { invalidInput } from '../protocol/index.ts'
 import { addressOf } from './address.ts'
 
-/** The address that a request of Node counts for. Undefined where there is none, as over a Unix socket. */
+/** The address that a request of Node counts for. Undefined if it has no address, as over a Unix socket. */
 export type ClientAddress = (incoming: IncomingMessage) => string | undefined
 
 /**

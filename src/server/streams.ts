@@ -4,7 +4,7 @@ import { refusal } from './refusal.ts'
 /** The streams that are open, so that they can be counted and ended. */
 export interface Streams {
   readonly size: number
-  /** Takes a place. Throws 503 if there is none, 429 if this caller has all of its own. Gives a function that frees it. */
+  /** Takes a place. Throws 503 if all are taken, 429 if this caller has all of its own. Gives a function that frees it. */
   open(caller: string | undefined, end: () => void): () => void
   /** How many a caller has open. */
   count(caller: string): number

@@ -298,7 +298,7 @@ export function hub(store: ThreadStore, buffer: Budget): Hub {
       if (!over) keep(bytes)
     }
 
-    /** Reads a page, or goes live if there is none. */
+    /** Reads a page, or goes live if nothing is left to read. */
     async function readOn() {
       if (caller !== undefined) {
         keep(0)

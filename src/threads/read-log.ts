@@ -52,7 +52,7 @@ export async function* readLog(
   }
 }
 
-/** The last entry up to a number that is one of these; undefined if there is none. Takes as long as that is far from the number. */
+/** The last entry up to a number that is one of these; undefined if no entry is. Takes longer the further it is from the number. */
 export async function findLast(
   log: Log,
   upTo: number,

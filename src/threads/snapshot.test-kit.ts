@@ -31,7 +31,7 @@ export async function stored(entries: readonly Entry[]): Promise<{ store: Thread
   return { store, lease: claim?.lease as Lease }
 }
 
-/** Everything that can be told of a thread from what a worker has of it. */
+/** Everything of a thread that a worker can see. */
 export function tellable(state: ThreadState) {
   const { run, decisions, earlierUsage, ...thread } = state
   const transcript = run ? transcriptOf(run) : []

@@ -28,7 +28,7 @@ export interface Shelf {
   readonly threadId: string
 }
 
-/** The last snapshot of a thread; undefined if there is none that can be used. */
+/** The last snapshot of a thread; undefined if it has no snapshot that can be used. */
 export async function readSnapshot({ store, threadId }: Shelf): Promise<Snapshot | undefined> {
   const { state = '' } = (await store.snapshot(threadId)) ?? {}
   const text = state.slice(state.indexOf('\n') + 1)

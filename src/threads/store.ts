@@ -104,7 +104,7 @@ export interface ThreadStore {
    * that changes under it may be missing, as between two pages.
    */
   list(options: ListOptions): Promise<ThreadPage>
-  /** With its log, whose room is given back soon after. Its owner is fenced. False if there is none. */
+  /** With its log, whose room is given back soon after. Its owner is fenced. False if there was no such thread. */
   delete(threadId: string): Promise<boolean>
 
   /**
@@ -163,7 +163,7 @@ export interface ThreadStore {
   /** What a caller uses now. */
   usage(caller: string): Promise<CallerUsage>
 
-  /** The head of the thread's last snapshot: a fold of its log up to `seq`. Undefined if there is none, or no such thread. */
+  /** The head of the thread's last snapshot: a fold of its log up to `seq`. Undefined if it has no snapshot, or there is no such thread. */
   snapshot(threadId: string): Promise<{ readonly seq: number; readonly state: string } | undefined>
   /** A part of it by its name. */
   snapshotPart(threadId: string, name: string): Promise<string | undefined>

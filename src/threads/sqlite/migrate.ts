@@ -87,7 +87,7 @@ function undamaged<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Version 3: what callers hold is counted, rows have checksums, and entries have a key of one number. Writes all entries anew: about ten seconds for a gigabyte. */
+/** Version 3: what callers hold is counted, rows have checksums, and entries have a key of one number. Writes all entries anew: about five seconds for a gigabyte. */
 function addCallers(database: DatabaseSync): void {
   database.exec(`
     ALTER TABLE threads ADD COLUMN caller INTEGER;
