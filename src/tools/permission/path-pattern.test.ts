@@ -48,6 +48,8 @@ describe('a glob', () => {
         (pattern, path) => {
           // Of these it has ideas of its own: `a/**` is also `a` to it, `*/**` is not.
           fc.pre(!/\*\*[^/]|[^/]\*\*|\*\/\*\*$/.test(pattern))
+          // Seven pairs spell more alternatives than a rule may have.
+          fc.pre(pattern.split('{').length <= 7)
           expect(matches(pattern, path)).toBe(picomatch(pattern, { dot: true, nonegate: true })(path))
         },
       ),
