@@ -107,6 +107,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     concurrency: options.toolConcurrency,
     timeoutMs: options.toolTimeoutMs,
     maxResultChars: options.maxResultChars,
+    maxOutputChars: options.maxOutputChars,
     repeats,
     guard: guardOf({ policy: options.permission, granted, above: options.above?.guard }),
     granted,

@@ -76,6 +76,8 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly maxCallsPerRound?: number | undefined
   /** How much of a tool's result the model is shown. */
   readonly maxResultChars?: number | undefined
+  /** How much of it the events carry, and a thread keeps; at least as much as the model is shown. */
+  readonly maxOutputChars?: number | undefined
   /** When a model that repeats itself is told, and when it is refused; `false` lets it. */
   readonly repeatLimits?: RepeatLimits | false | undefined
   /** `fail` ends the run at the first call that goes wrong, instead of telling the model. */
@@ -130,6 +132,7 @@ export interface LoopOptions<Context> {
   readonly toolConcurrency: number
   readonly toolTimeoutMs: number
   readonly maxResultChars: number
+  readonly maxOutputChars: number
   readonly repeatLimits: RepeatLimits | undefined
   readonly onToolError: 'continue' | 'fail'
   readonly retry: RetryOptions
@@ -189,6 +192,7 @@ const agentTable: OptionTable<AgentOptions> = {
   toolConcurrency: wholeNumber(1),
   maxCallsPerRound: wholeNumber(1),
   maxResultChars: wholeNumber(1),
+  maxOutputChars: wholeNumber(1),
   repeatLimits: (value) =>
     value !== false &&
     !(isObject(value) && Number(value.warn) >= 2 && Number(value.refuse) >= Number(value.warn)) &&
@@ -271,6 +275,7 @@ export function checkAgentOptions<Context>(
     toolConcurrency: options.toolConcurrency ?? 8,
     toolTimeoutMs: options.toolTimeoutMs ?? 300_000,
     maxResultChars: options.maxResultChars ?? 50_000,
+    maxOutputChars: options.maxOutputChars ?? 200_000,
     repeatLimits: repeatLimits === false ? undefined : (repeatLimits ?? { warn: 3, refuse: 6 }),
     onToolError: options.onToolError ?? 'continue',
     retry: options.retry ?? {},

@@ -226,7 +226,7 @@ export type CallStatus =
   | 'cancelled'
   | 'unknown'
 
-/** The one result of a call, run or not. `output` is whole; `shown` is there when the model is given something shorter. */
+/** The one result of a call, run or not. `shown` is there when the model is given something shorter than `output`. */
 export interface ToolResultEvent {
   readonly type: 'tool-result'
   readonly callId: string

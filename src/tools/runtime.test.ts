@@ -62,6 +62,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     concurrency: 8,
     timeoutMs: 300_000,
     maxResultChars: 50_000,
+    maxOutputChars: 1_000_000,
     repeats: undefined,
     guard: undefined,
     runSignal: undefined,
@@ -349,6 +350,25 @@ describe('what a tool gives back', () => {
     expect(textOf(shown)).toBe(
       `${'a'.repeat(50)}\n[… 900 of 1000 characters left out here …]\n${'b'.repeat(50)}`,
     )
+  })
+
+  test('one that is longer still is cut in the event too, but never shorter than for the model', async () => {
+    const whole = `${'a'.repeat(400)}${'b'.repeat(600)}`
+    const { submit, result } = setUp([make('look', () => whole)], {
+      maxResultChars: 100,
+      maxOutputChars: 400,
+    })
+    submit('look')
+    const { output, shown } = await result()
+    expect(textOf(output)).toBe(
+      `${'a'.repeat(200)}\n[… 600 of 1000 characters left out here …]\n${'b'.repeat(200)}`,
+    )
+    expect(textOf(shown)).toContain('[… 900 of 1000 characters left out here …]')
+    const generous = setUp([make('look', () => whole, { maxResultChars: 1000 })], { maxOutputChars: 400 })
+    generous.submit('look')
+    const all = await generous.result()
+    expect(all.output).toEqual([{ type: 'text', text: whole }])
+    expect(all).not.toHaveProperty('shown')
   })
 
   test('the tool’s own limit counts more than the agent’s', async () => {

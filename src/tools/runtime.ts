@@ -48,6 +48,7 @@ export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly concurrency: number
   readonly timeoutMs: number
   readonly maxResultChars: number
+  readonly maxOutputChars: number
   /** What people have allowed so far, for runs inside this one. */
   readonly granted?: (() => readonly string[]) | undefined
   /** That of the run around this one, if there is one. */
@@ -243,6 +244,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     if (ticket.state !== 'running')
       ticket.executing.abandon(new DOMException('the run is over', 'AbortError'))
     const execution = await ticket.executing.done
+    // What it gave may be large, and the call is remembered until the round is over.
+    delete ticket.executing
     listening = false
     ticket.endedAt = clock.now()
     if (ticket.state !== 'running') return
@@ -251,9 +254,11 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const result = await finish(ticket, input, toResult(execution))
     // The hook may have taken its time.
     if (ticket.state !== 'running') return
-    const note = tool.polling ? undefined : repeats?.record(call.name, input, result.output)
-    const cut = cutParts(result.output, tool.maxResultChars ?? options.maxResultChars)
-    answer(ticket, result, note ? [...cut, { type: 'text', text: note }] : cut)
+    const shownChars = tool.maxResultChars ?? options.maxResultChars
+    const output = cutParts(result.output, Math.max(shownChars, options.maxOutputChars))
+    const note = tool.polling ? undefined : repeats?.record(call.name, input, output)
+    const shown = cutParts(result.output, shownChars)
+    answer(ticket, { ...result, output }, note ? [...shown, { type: 'text', text: note }] : shown)
   }
 
   /** The run inside the call is suspended: what it asks is asked here, under ids below the call's own. */
