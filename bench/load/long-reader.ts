@@ -10,7 +10,7 @@ const { url } = configOf<{ url: string }>()
 /** So long it pauses before it asks for the same again. */
 const pauseMs = 100
 /** What takes longer hangs. */
-const hangMs = 60_000
+const hangMs = 120_000
 /** A stream is left after so many bytes: the next begins at the beginning again. */
 const streamBytes = 16 * 2 ** 20
 

@@ -18,7 +18,7 @@ export interface PerformOptions {
 }
 
 /** What takes so much longer than it should hangs. */
-const patienceMs = 180_000
+const patienceMs = 400_000
 /** So long the last of what is measured may be on its way. */
 const arriveMs = 1000
 /** So long followers have to read what is left, when nothing new comes. */

@@ -11,6 +11,26 @@ export interface TokenBucket {
   isFull(): boolean
 }
 
+/** From so many on those that are full are forgotten. */
+const many = 1000
+
+/** One for each name. */
+export function tokenBuckets(options: { perSecond: number; burst: number }): {
+  of(name: string): TokenBucket
+} {
+  const buckets = new Map<string, TokenBucket>()
+  return {
+    of(name) {
+      const known = buckets.get(name)
+      if (known) return known
+      if (buckets.size >= many) for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
+      const bucket = tokenBucket(options)
+      buckets.set(name, bucket)
+      return bucket
+    },
+  }
+}
+
 /** `burst` at once, and `perSecond` in the long run. */
 export function tokenBucket({
   perSecond,

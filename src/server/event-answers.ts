@@ -53,6 +53,7 @@ export function eventAnswers({ streams, heartbeatMs, stuckMs, onError }: EventAn
 
       function stream(thread: Thread, { after, isNow, until }: StreamFrom) {
         if (isHead) return new Response(null, { headers: eventHeaders })
+        visitor.payForStream()
         const release = visitor.hold(thread.id, () => stop.abort())
         const feed = {
           entries: thread.follow({ after, until, signal: stop.signal }),

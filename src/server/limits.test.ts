@@ -27,17 +27,30 @@ describe('what one user may ask for', () => {
   })
 
   test('counts what comes over a socket too, and that is refused without closing it', async () => {
-    const { ask, app } = served(teller(), { auth: byToken, limits: { requestsPerSecond: 1 } })
+    const { ask, app } = served(teller(), { auth: byToken, limits: { requestsPerSecond: 2 } })
     const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
     const { url } = await app.listen()
     const headers = { authorization: 'Bearer ann' }
     const client = await socketClient(`${url}/threads/${id}/socket`, { headers })
-    for (let turn = 1; turn <= 4; turn++) client.send({ type: 'stop', id: turn })
-    expect(await client.frame('error')).toMatchObject({ id: 3, code: 'rate_limit' })
-    expect(client.frames.filter(({ type }) => type === 'ack')).toHaveLength(2)
-    expect(await refusedUpgrade(`${url}/threads/${id}/socket`, { headers })).toMatchObject({ status: 429 })
+    // Of eight at once the thread has taken one and the socket four.
+    for (let turn = 1; turn <= 12; turn++) client.send({ type: 'stop', id: turn })
+    const { id: refused, code } = await client.frame('error')
+    expect(code).toBe('rate_limit')
+    expect(refused).toBeGreaterThan(3)
+    expect(client.frames.filter(({ type }) => type === 'ack')).toHaveLength(Number(refused) - 1)
     client.send({ type: 'ping' })
     await client.frame('pong')
+  })
+
+  test('counts a stream as four requests', async () => {
+    const { ask, app } = served(teller(), { auth: byToken, limits: { requestsPerSecond: 1 } })
+    const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+    const { url } = await app.listen()
+    const headers = { authorization: 'Bearer ann' }
+    await socketClient(`${url}/threads/${id}/socket`, { headers })
+    expect(await refusedUpgrade(`${url}/threads/${id}/socket`, { headers })).toMatchObject({ status: 429 })
+    const events = { as: 'ann', headers: { accept: 'text/event-stream' } }
+    expect((await ask('GET', `/threads/${id}/events`, events)).status).toBe(429)
   })
 
   test('is not limited where neither user nor address are known', async () => {

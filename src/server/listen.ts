@@ -4,6 +4,7 @@ import { closeCodes } from '../channels/index.ts'
 import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
 import { addressOf } from './address.ts'
 import type { Handler } from './handler.ts'
+import type { HoldBack } from './late-refusals.ts'
 import { serveRequest } from './node-connection.ts'
 import type { ClientAddress } from './proxy.ts'
 import type { Upgrade } from './upgrade.ts'
@@ -28,6 +29,7 @@ export interface NodeListenerOptions {
   readonly stuckMs: number
   readonly handle: Handler
   readonly clientAddress: ClientAddress
+  readonly holdBack: HoldBack
   readonly upgrade: Upgrade
   /** Told when a connection could not be taken, for want of files perhaps. */
   readonly onError: (error: MillraceError) => void
@@ -41,7 +43,7 @@ const endMs = 3000
 
 /** Serves over HTTP/1.1. Rejects if it cannot have the port. */
 export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
-  const { host, headerBytes, stuckMs, handle, clientAddress, upgrade, onError } = options
+  const { host, headerBytes, stuckMs, handle, clientAddress, holdBack, upgrade, onError } = options
   /** Each with the number of requests that are under way over it. */
   const sockets = new Map<Socket, number>()
   const addresses = new Map<string | undefined, number>()
@@ -75,7 +77,7 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     count(incoming.socket, 1)
     response.once('close', () => count(incoming.socket, -1))
     const isClosing = () => closing !== undefined
-    await serveRequest(incoming, response, { handle, clientAddress, isClosing, stuckMs, track })
+    await serveRequest(incoming, response, { handle, clientAddress, holdBack, isClosing, stuckMs, track })
   })
   server.on('upgrade', async (incoming, socket, head) => {
     count(socket as Socket, 1)

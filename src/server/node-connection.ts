@@ -3,6 +3,7 @@ import type { EventFeed } from '../channels/index.ts'
 import { writeEvents, writeStream } from '../channels/index.ts'
 import type { Handler } from './handler.ts'
 import { isStream } from './handler.ts'
+import type { HoldBack } from './late-refusals.ts'
 import type { ClientAddress } from './proxy.ts'
 import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
@@ -16,6 +17,7 @@ const leftoverMs = 500
 export interface ServeOptions {
   readonly handle: Handler
   readonly clientAddress: ClientAddress
+  readonly holdBack: HoldBack
   /** No further request is wanted over this connection. */
   readonly isClosing: () => boolean
   /** So long a client may take nothing of a stream before it is dropped. */
@@ -28,7 +30,7 @@ export interface ServeOptions {
 export async function serveRequest(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { handle, clientAddress, isClosing, stuckMs, track }: ServeOptions,
+  { handle, clientAddress, holdBack, isClosing, stuckMs, track }: ServeOptions,
 ): Promise<void> {
   // A client that goes is an `error` of these two; `close` tells the same, to those who care.
   incoming.on('error', () => {})
@@ -38,10 +40,11 @@ export async function serveRequest(
   const gone = new AbortController()
   response.once('close', () => gone.abort(closed))
   const request = toRequest(incoming)
+  const address = clientAddress(incoming)
   const answer = request
     ? await handle(request, {
         localAddress: incoming.socket.localAddress,
-        address: clientAddress(incoming),
+        address,
         gone: gone.signal,
         readBody: (most) => readBody(incoming, most),
         countAnswer(counting) {
@@ -52,6 +55,7 @@ export async function serveRequest(
         },
       })
     : noRequest()
+  await holdBack(answer.status, address, gone.signal)
   response.statusCode = answer.status
   for (const [name, value] of answer.headers) response.setHeader(name, value)
   if (feed) {

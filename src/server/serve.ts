@@ -6,6 +6,7 @@ import { admission } from './admission.ts'
 import { eventAnswers } from './event-answers.ts'
 import { guard, isLoopback } from './guard.ts'
 import { httpHandler } from './handler.ts'
+import { lateRefusals } from './late-refusals.ts'
 import type { Listener } from './listen.ts'
 import { mcpEndpoint } from './mcp/endpoint.ts'
 import { readMcpOptions } from './mcp/options.ts'
@@ -96,9 +97,10 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
     const { headerBytes, connections } = limits
     const { stuckMs, trustProxy } = settings
     const clientAddress = proxy.clientAddress(trustProxy)
-    const upgrade = upgrades({ ...shared, clientAddress })
+    const holdBack = lateRefusals()
+    const upgrade = upgrades({ ...shared, clientAddress, holdBack })
     return listenOnNode({
-      ...{ port, host, headerBytes, connections, stuckMs, handle, clientAddress, upgrade, onError },
+      ...{ port, host, headerBytes, connections, stuckMs, handle, clientAddress, holdBack, upgrade, onError },
       connectionsPerAddress: trustProxy === false ? limits.connectionsPerAddress : connections,
     })
   }

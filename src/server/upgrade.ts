@@ -6,6 +6,7 @@ import type { SocketChannel } from '../channels/index.ts'
 import { attachSocket, closeCodes } from '../channels/index.ts'
 import { checkCursor, socketQuery } from './event-answers.ts'
 import type { Guard } from './guard.ts'
+import type { HoldBack } from './late-refusals.ts'
 import { toRequest } from './node-connection.ts'
 import type { ServerSettings } from './options.ts'
 import type { ClientAddress } from './proxy.ts'
@@ -19,6 +20,7 @@ export interface UpgradesOptions
   readonly guard: Guard
   readonly identify: Identify
   readonly clientAddress: ClientAddress
+  readonly holdBack: HoldBack
   readonly streams: Streams
   readonly isClosing: () => boolean
 }
@@ -35,8 +37,19 @@ const bearerProtocol = 'millrace.bearer.'
 
 /** Opens WebSockets to threads, for those who may see them. */
 export function upgrades(options: UpgradesOptions): Upgrade {
-  const { guard, identify, clientAddress, streams, limits, voice, heartbeatMs, stuckMs, isClosing, onError } =
-    options
+  const {
+    guard,
+    identify,
+    clientAddress,
+    holdBack,
+    streams,
+    limits,
+    voice,
+    heartbeatMs,
+    stuckMs,
+    isClosing,
+    onError,
+  } = options
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -71,6 +84,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
       const { visitor, thread, after, stream } = await admit(incoming, socket)
       let channel: SocketChannel | undefined
       const free = streams.open(visitor.caller, () => channel?.close(closeCodes.goingAway, 'going away'))
+      visitor.payForStream()
       const release = visitor.hold(thread.id, () =>
         channel?.close(closeCodes.policy, 'your access has ended: sign in again'),
       )
@@ -101,7 +115,9 @@ export function upgrades(options: UpgradesOptions): Upgrade {
       })
       return channel
     } catch (thrown) {
-      await refuse(socket, errorAnswer(thrown, onError))
+      const answer = errorAnswer(thrown, onError)
+      await holdBack(answer.status, clientAddress(incoming))
+      await refuse(socket, answer)
       return undefined
     }
   }

@@ -1,5 +1,4 @@
-import type { TokenBucket } from '../channels/index.ts'
-import { tokenBucket } from '../channels/index.ts'
+import { tokenBuckets } from '../channels/index.ts'
 import type { ThreadInfo } from '../protocol/index.ts'
 import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
 import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
@@ -25,6 +24,8 @@ export interface Visitor {
   pay(): void
   /** Counts what a request or its answer has beyond a few kilobytes: a megabyte costs as much as many requests. */
   payFor(bytes: number): void
+  /** Counts a stream that is opened, which may read much before it has caught up. */
+  payForStream(): void
   /**
    * Calls `end` when the sign-in is not valid any more, or the thread (if any) may not be seen any more. Both are checked again and
    * again until the function that it gives is called.
@@ -44,6 +45,7 @@ export const stranger: Visitor = {
   list: async () => ({ threads: [] }),
   pay() {},
   payFor() {},
+  payForStream() {},
   hold: () => () => {},
 }
 
@@ -70,29 +72,19 @@ const threadId = new RegExp(threadIdPattern)
 
 /** So many pages are looked through for threads that a visitor's `sees` lets it see, before it is told to ask for the next. */
 const mostPages = 20
-/** From so many on those who have been quiet are forgotten. */
-const manyUsers = 1000
 /** So many bytes of a body or an answer count as one request more. */
-const bytesPerRequest = 64 * 1024
+const bytesPerRequest = 32 * 1024
+/** So many requests a stream counts as. */
+const requestsPerStream = 4
 
 export function visitors(options: VisitorsOptions): Visitors {
   const { app, auth, requestsPerSecond, failedSignIns } = options
   const access = openAccess(options)
-  const buckets = new Map<string, TokenBucket>()
+  const buckets = tokenBuckets({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
   const { attempt } = signIns({ perMinute: failedSignIns })
 
-  function bucketOf(caller: string): TokenBucket {
-    const known = buckets.get(caller)
-    if (known) return known
-    if (buckets.size >= manyUsers)
-      for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
-    const bucket = tokenBucket({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
-    buckets.set(caller, bucket)
-    return bucket
-  }
-
   function pay(caller: string) {
-    const retryAfterMs = bucketOf(caller).take()
+    const retryAfterMs = buckets.of(caller).take()
     if (retryAfterMs > 0) {
       app.refused('requestsPerSecond')
       throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
@@ -127,7 +119,10 @@ export function visitors(options: VisitorsOptions): Visitors {
         if (caller !== undefined) pay(caller)
       },
       payFor(bytes) {
-        if (caller !== undefined) bucketOf(caller).spend(Math.floor(bytes / bytesPerRequest))
+        if (caller !== undefined) buckets.of(caller).spend(Math.floor(bytes / bytesPerRequest))
+      },
+      payForStream() {
+        if (caller !== undefined) buckets.of(caller).spend(requestsPerStream - 1)
       },
       hold,
     }

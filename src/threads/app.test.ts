@@ -40,6 +40,36 @@ function shared(): ThreadStore {
 const echo = (request: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound =>
   `${request.messages.length}: ${textOf(request.messages.at(-1) as Parameters<typeof textOf>[0])}`
 
+test('packing a thread keeps no further message waiting, and the app ends after it', async () => {
+  const store = shared()
+  const packed = Promise.withResolvers<void>()
+  let packings = 0
+  const { app } = start(echo, {
+    store: {
+      ...store,
+      async compact() {
+        packings++
+        await packed.promise
+      },
+    },
+  })
+  const thread = app.thread('t')
+  for (const words of ['one', 'two']) {
+    await thread.send(words)
+    await untilIdle(thread)
+  }
+  expect(packings).toBe(2)
+  expect((await thread.state()).messages).toHaveLength(4)
+  let isClosed = false
+  const closing = app.close({ graceMs: 0 }).then(() => {
+    isClosed = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isClosed).toBe(false)
+  packed.resolve()
+  await closing
+})
+
 describe('a conversation', () => {
   test('what is said is numbered, answered, and there for whoever reads it', async () => {
     const { app } = start(script.text('Hello, you.'))

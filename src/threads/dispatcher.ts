@@ -1,5 +1,5 @@
 import type { ThreadDoor } from '../agent/index.ts'
-import { toMillraceError } from '../protocol/index.ts'
+import { isMillraceError, toMillraceError } from '../protocol/index.ts'
 import type { Lease } from './store.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 import { startWorker } from './worker.ts'
@@ -43,7 +43,7 @@ interface Place {
   isHeldBack: boolean
 }
 
-/** At most so often for changes that others make: each may be one of theirs to do. */
+/** How often it looks at most: each change that others make, and each run that ends, may leave something to do. */
 const glanceMs = 50
 const mostAtOnce = 100
 /** How much of `maxRunBytes` the threads of one caller may take. One thread may be larger. */
@@ -61,6 +61,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   let closed = false
   let looking = false
   let lookAgain = false
+  let lookedAt = 0
   /** How many runs have ended here. */
   let ended = 0
   let glance: ReturnType<typeof setTimeout> | undefined
@@ -93,7 +94,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     if (place.isHeldBack) waiting.add(threadId)
     else if (place.again) return wake(threadId)
     // There may be room for one that had to wait; for one that was held back only if a run has ended since.
-    if (waiting.size > 0 && !(place.isHeldBack && ended === endedBefore)) void look()
+    if (waiting.size > 0 && !(place.isHeldBack && ended === endedBefore)) lookSoon()
   }
 
   async function work(threadId: string, place: Place) {
@@ -111,15 +112,28 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     place.isHeldBack = isQueued && !claimed
     if (!claimed) return
     place.lease = claimed.lease
-    place.worker = startWorker({ ...options, ...claimed, info, agent, onGrown: grow })
+    place.worker = startWorker({ ...options, ...claimed, info, caller, agent, onGrown: grow })
     // Claimed while the app was being closed: nobody else hands it over.
     if (closed) await place.worker.handOver(0)
-    await place.worker.done
+    const head = await place.worker.done
+    if (head !== undefined) pack(threadId, head)
 
     function grow(bytes: number) {
       place.bytes += bytes
       countBytes(caller, bytes)
     }
+  }
+
+  /** While the thread may go on. */
+  function pack(threadId: string, head: number) {
+    const packing = store
+      .compact(threadId, head)
+      .catch((thrown: unknown) => {
+        // A thread that was deleted meanwhile is no failure.
+        if (!(isMillraceError(thrown) && thrown.code === 'not_found')) failed(thrown)
+      })
+      .finally(() => running.delete(packing))
+    running.add(packing)
   }
 
   function countBytes(caller: string | undefined, bytes: number) {
@@ -136,7 +150,18 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     return own === 0 || own + bytes <= maxRunBytes * mostOfCaller
   }
 
+  function lookSoon() {
+    glance ??= setTimeout(
+      () => {
+        glance = undefined
+        void look()
+      },
+      Math.max(0, lookedAt + glanceMs - performance.now()),
+    )
+  }
+
   async function look() {
+    lookedAt = performance.now()
     lookAgain = looking
     if (looking || closed) return
     looking = true
@@ -183,10 +208,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
 
   const unwatch = store.watch((threadId, head) => {
     hub.changed(threadId, head)
-    glance ??= setTimeout(() => {
-      glance = undefined
-      void look()
-    }, glanceMs)
+    lookSoon()
   })
   const timers = [setInterval(look, recoverMs), setInterval(renew, leaseMs / 3)]
   void look()

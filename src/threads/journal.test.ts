@@ -38,9 +38,9 @@ test('what a thread tells at once goes into several commits, and others do not w
   for (let number = 1001; number <= 1500; number++) large.push(started(number))
   small.push(started(1))
   expect(await small.commit()).toBe(2)
-  expect(commits).toEqual([{ large: 256, small: 1 }])
+  expect(commits).toEqual([{ large: 128, small: 1 }])
   // A commit is durable as far as it was asked for.
-  expect(await half).toBe(1025)
+  expect(await half).toBe(1153)
   expect(await large.commit()).toBe(1501)
 })
 

@@ -56,9 +56,11 @@ export interface JournalOptions {
 const retryMs = 50
 
 /** A commit takes some 10 µs for an event and for each KB, and everything else waits for it. So much goes into one. */
-const mostEvents = 2048
-const mostOfThread = 256
-const mostBytes = 2 * 1024 * 1024
+const mostEvents = 1024
+const mostBytes = 512 * 1024
+/** Threads with more than a few events to write share so many. */
+const sharedEvents = 256
+const fewEvents = 16
 
 /** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
 const urgent: ReadonlySet<RunEvent['type']> = new Set([
@@ -120,7 +122,8 @@ export function journal({ store, flushMs, patienceMs, onWritten, onFlushed }: Jo
     const writers = [...dirty]
     const batches: { lease: Lease; events: RunEvent[] }[] = []
     dirty = new Set()
-    const room = { events: mostEvents, bytes: mostBytes, large: 1 }
+    const share = Math.max(fewEvents, Math.floor(sharedEvents / writers.length))
+    const room = { events: mostEvents, share, bytes: mostBytes, large: 1 }
     const taken = writers.filter((writer) => {
       if (writer.closed) return false
       const count = fitting(writer.pending, room)
@@ -246,9 +249,9 @@ function add(pending: (RunEvent | Growing)[], event: RunEvent) {
  */
 function fitting(
   pending: readonly (RunEvent | Growing)[],
-  room: { events: number; bytes: number; large: number },
+  room: { events: number; share: number; bytes: number; large: number },
 ): number {
-  const most = Math.min(pending.length, room.events, mostOfThread)
+  const most = Math.min(pending.length, room.events, room.share)
   for (let count = 0; count < most; count++) {
     const bytes = bytesOf(pending[count] as RunEvent | Growing)
     if (bytes > mostBytes) {

@@ -34,6 +34,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import { advance, controlAt } from './control.ts'
+import { entryBytes } from './entry-bytes.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import type { Hub } from './hub.ts'
 import { findLast, readLog } from './read-log.ts'
@@ -61,7 +62,9 @@ export interface Shared {
   readonly checkOpen: (op: string) => void
 }
 
-const pageSize = 1000
+/** A page that is asked for is read in steps of so many entries, until it has so many bytes. */
+const pageSize = 200
+const pageBytes = 1024 * 1024
 
 const sendTable: OptionTable<SayOptions> = {
   mode: oneOf('queue', 'steer', 'interrupt'),
@@ -102,7 +105,7 @@ const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = 
 export function openThread(asked: NewThread, shared: Shared): Thread {
   const { store, hub, agents, wake, quotas, refused, exchanges, telemetry, checkOpen } = shared
   const { id } = asked
-  const log = { store, threadId: id }
+  const log = { store, threadId: id, caller: asked.caller }
 
   async function info(op: string): Promise<ThreadInfo> {
     checkOpen(op)
@@ -284,8 +287,19 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, readTable, { op, what: 'the option' })
       checkOpen(op)
       const { after = 0, limit = pageSize, split } = options
-      await pause(0)
-      return store.read(id, { after, limit, split })
+      const entries: Entry[] = []
+      let bytes = 0
+      for (let steps = 0; entries.length < limit && bytes < pageBytes; steps++) {
+        await pause(steps)
+        const most = Math.min(limit - entries.length, pageSize)
+        const page = await store.read(id, { after: entries.at(-1)?.seq ?? after, limit: most, split })
+        for (const entry of page) {
+          entries.push(entry)
+          bytes += entryBytes(entry)
+        }
+        if (page.length === 0) break
+      }
+      return entries
     },
 
     async state(options = {}) {

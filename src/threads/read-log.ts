@@ -12,6 +12,8 @@ const longLength = 20_000
 export interface Log {
   readonly store: Pick<ThreadStore, 'read'>
   readonly threadId: string
+  /** Who asks for it, if that is known. */
+  readonly caller?: string | undefined
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Log {
  * is. Deltas may be joined, but no entry reaches beyond `upTo`.
  */
 export async function* readLog(
-  { store, threadId }: Log,
+  { store, threadId, caller }: Log,
   { after, upTo = Number.POSITIVE_INFINITY }: { readonly after: number; readonly upTo?: number },
 ): AsyncGenerator<readonly Entry[], undefined> {
   let leave: (() => void) | undefined
@@ -34,7 +36,7 @@ export async function* readLog(
       head = last.seq
       yield page
       count += page.length
-      if (count > longLength) leave ??= await enterLong()
+      if (count > longLength) leave ??= await enterLong(caller)
     }
   } finally {
     leave?.()

@@ -2,13 +2,26 @@ import { systemClock } from '../protocol/index.ts'
 
 /** So long folding may keep the event loop busy in one of its turns. */
 const turnMs = 2
-/** So many long folds go on at once: each holds what it has read. */
+/** So many long folds go on at once, and so many of one caller: each holds what it has read. */
 const mostLong = 4
+const mostLongOfCaller = 2
+
+/** Work of so many steps is long. Where others need the event loop too, they get so many times as much of it as all long work. */
+const longSteps = 4
+const othersShare = 2
+const longestRestMs = 10
 
 /** Work that waits for a turn, and how many steps it has made: what has made the fewest goes first. */
-const paused: { readonly steps: number; readonly resume: () => void }[] = []
+interface Paused {
+  readonly steps: number
+  readonly resume: () => void
+}
+const paused: Paused[] = []
+const isLong = ({ steps }: Paused) => steps >= longSteps
 /** When folding began in the current turn; undefined if it has not. */
 let began: number | undefined
+/** Long work waits until others have had their share. */
+let isResting = false
 
 /**
  * Called between two steps of long work. While there is time left in the current turn of the event loop it gives nothing; then it gives
@@ -25,19 +38,39 @@ export function pause(steps: number): Promise<void> | undefined {
 }
 
 function beginTurn() {
-  began = performance.now()
+  const since = performance.now()
+  began = since
   void systemClock.turn().then(() => {
     began = undefined
-    if (paused.length === 0) return
-    beginTurn()
-    resumeNext()
+    const [next] = paused
+    if (!next) return
+    const othersMs = performance.now() - since - turnMs
+    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * othersShare))
+    goOn()
   })
+}
+
+function restLong(ms: number) {
+  if (isResting) return
+  isResting = true
+  setTimeout(() => {
+    isResting = false
+    if (began === undefined) goOn()
+  }, ms)
+}
+
+function goOn() {
+  const [next] = paused
+  if (!next || (isResting && isLong(next))) return
+  beginTurn()
+  resumeNext()
 }
 
 /** One after the other, as long as there is time. */
 function resumeNext() {
-  const next = paused.shift()
-  if (!next) return
+  const [next] = paused
+  if (!next || (isResting && isLong(next))) return
+  paused.shift()
   next.resume()
   afterwards(() => {
     if (began !== undefined && performance.now() - began < turnMs) resumeNext()
@@ -50,16 +83,25 @@ function afterwards(callback: () => void) {
   if (process?.nextTick) queueMicrotask(() => process.nextTick(callback))
 }
 
-const waiting: (() => void)[] = []
-let long = 0
+const waiting: { readonly caller: string | undefined; readonly enter: () => void }[] = []
+/** Whose long folds go on. */
+const long: (string | undefined)[] = []
 
-/** Resolves when there is room for one more long fold, first come, first served, with a function that makes room again. */
-export async function enterLong(): Promise<() => void> {
-  if (long < mostLong) long++
-  else await new Promise<void>((resolve) => waiting.push(resolve))
+function hasRoom(caller: string | undefined): boolean {
+  if (long.length >= mostLong) return false
+  return caller === undefined || long.filter((other) => other === caller).length < mostLongOfCaller
+}
+
+/** Resolves when there is room for one more long fold of a caller, with a function that makes room again. First come, first served. */
+export async function enterLong(caller?: string | undefined): Promise<() => void> {
+  if (hasRoom(caller)) long.push(caller)
+  else await new Promise<void>((enter) => waiting.push({ caller, enter }))
   return () => {
-    const next = waiting.shift()
-    if (next) next()
-    else long--
+    long.splice(long.indexOf(caller), 1)
+    const index = waiting.findIndex((other) => hasRoom(other.caller))
+    const [next] = index < 0 ? [] : waiting.splice(index, 1)
+    if (!next) return
+    long.push(next.caller)
+    next.enter()
   }
 }

@@ -34,8 +34,10 @@ import type { Lease, ThreadStore } from './store.ts'
 
 /** Does what a thread that was claimed has to do, until there is nothing left. */
 export interface Worker {
-  /** Resolves when the thread is given back, or lost. Never rejects. */
-  readonly done: Promise<void>
+  /**
+   * Resolves when the thread is given back, or lost, with the number up to which its log can be packed, if something ran. Never rejects.
+   */
+  readonly done: Promise<number | undefined>
   /** Somebody else has the lease, or nobody can write: stops everything, without a word. */
   abandon(): void
   /** Lets running tools come to an end, at most so long, and leaves the rest to the next owner. */
@@ -50,6 +52,8 @@ export interface WorkerOptions {
   /** How many owners before did not give the thread back: their processes are gone. */
   readonly losses: number
   readonly info: ThreadInfo
+  /** Who it counts for. */
+  readonly caller: string | undefined
   readonly agent: ThreadDoor
   readonly context: (thread: ThreadInfo) => unknown
   readonly exchanges: ExchangeRecorder | undefined
@@ -117,7 +121,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** The log as it is, before anything of it is ours. */
   async function fold(): Promise<void> {
-    const log = { store, threadId }
+    const log = { store, threadId, caller: options.caller }
     snapshot = await readSnapshot(log)
     const restored = snapshot && (await restore(log, snapshot))
     if (restored) state = restored
@@ -277,9 +281,9 @@ export function startWorker(options: WorkerOptions): Worker {
     return left === 'released'
   }
 
-  async function work(): Promise<void> {
+  async function work(): Promise<number | undefined> {
     await fold()
-    if (abandoned) return
+    if (abandoned) return undefined
     const tracking = track()
     tracking.catch(failed)
     while (!abandoned && !handingOver) {
@@ -294,10 +298,9 @@ export function startWorker(options: WorkerOptions): Worker {
       else if (action.type === 'cancel') await run([], { reason: action.reason })
       else if (await release(restOf(action.type))) break
     }
-    if (handingOver) return
+    if (handingOver) return undefined
     leave()
-    if (!abandoned && ranSomething && !(state.run && isOpen(state.run)))
-      await store.compact(threadId, state.head)
+    return !abandoned && ranSomething && !(state.run && isOpen(state.run)) ? state.head : undefined
   }
 
   function leave() {
@@ -305,7 +308,7 @@ export function startWorker(options: WorkerOptions): Worker {
     void entries?.return?.()
   }
 
-  function failed(thrown: unknown) {
+  function failed(thrown: unknown): undefined {
     const error = toMillraceError(thrown, { op: 'thread.run', code: 'store_error' })
     // A thread that was deleted meanwhile is no failure.
     if (error.code !== 'not_found') onError(error)

@@ -28,7 +28,7 @@ interface SeenEntry {
 }
 
 /** What takes longer hangs. */
-const hangMs = 15_000
+const hangMs = 30_000
 const messagesPerThread = 4
 
 export async function call({ url, user, random, isOver, onDelay, onFault, onAnswer }: CallerOptions) {

@@ -4,7 +4,7 @@ import { tool } from '../../src/tools/index.ts'
 import { answerText, wordMs } from './options.ts'
 
 /** So much a `large` tool gives. */
-const largeChars = 8 * 1024 * 1024
+const largeChars = 2 * 1024 * 1024
 
 const input = { jsonSchema: { type: 'object' } } as const
 
@@ -22,7 +22,7 @@ const call = (name: string, number = 0): ModelEvent => {
  * - `say <id>`: a call, then the words of that id, one after the other
  * - `slow`: words for a minute
  * - `calls <count>`: so many calls in one round
- * - `large <count>`: so many calls of a tool that gives 8 MB
+ * - `large <count>`: so many calls of a tool that gives 2 MB
  *
  * Anything else is answered with one word.
  */

@@ -8,7 +8,7 @@ const bufferBytes = 32 * megabyte
 const maxRunBytes = 64 * megabyte
 
 export const appOptions = {
-  leaseMs: 3000,
+  leaseMs: 10_000,
   maxRuns: 200,
   maxRunBytes,
   quotas: { runs: 10, waiting: 50, storedBytes: 512 * megabyte, bytesPerMinute: 32 * megabyte },

@@ -16,9 +16,13 @@ delays.enable()
 /** The most that this thread has computed between two timers: on a busy machine a turn is long also while others compute. */
 let mostBusy = 0
 let busyBefore = 0
-setInterval(() => {
+let seenAt = { time: performance.now(), busy: 0 }
+const busyMs = () => {
   const { user, system } = process.threadCpuUsage()
-  const busy = (user + system) / 1000
+  return (user + system) / 1000
+}
+setInterval(() => {
+  const busy = busyMs()
   mostBusy = Math.max(mostBusy, busy - busyBefore)
   busyBefore = busy
 }, tickMs).unref()
@@ -42,11 +46,15 @@ const asked = {
   seen() {
     const longestTurn = delays.max / 1e6
     const busiestTurn = mostBusy
+    const before = seenAt
+    seenAt = { time: performance.now(), busy: busyMs() }
     delays.reset()
     mostBusy = 0
     return {
       longestTurn,
       busiestTurn,
+      /** The part of the time in which its thread has computed. */
+      load: (seenAt.busy - before.busy) / (seenAt.time - before.time),
       memory: process.memoryUsage.rss(),
       most: process.resourceUsage().maxRSS * 1024,
       errors: errors.splice(0),

@@ -65,11 +65,11 @@ async function soak(folder: string): Promise<readonly string[]> {
     await server.ask('seen')
     await wait(ms)
     const { delays, answers, faults } = await callers.ask('seen')
-    const { longestTurn, busiestTurn, memory, most, errors } = await server.ask('seen')
+    const { longestTurn, busiestTurn, load, memory, most, errors } = await server.ask('seen')
     const { p50 = 0, p99 = 0, max = 0 } = delays ?? {}
     say(`${name}: ${answers} answers; from disk to follower ${p50} / ${p99} / ${max} ms (p50 / p99 / most)`)
     say(
-      `${name}: the longest turn took ${Math.round(longestTurn)} ms, the busiest ${Math.round(busiestTurn)} ms of CPU; memory ${mb(memory)}, at most ${mb(most)}`,
+      `${name}: the longest turn took ${Math.round(longestTurn)} ms, the busiest ${Math.round(busiestTurn)} ms of CPU; its thread was busy for ${Math.round(100 * load)} % of the time; memory ${mb(memory)}, at most ${mb(most)}`,
     )
     return {
       p99,

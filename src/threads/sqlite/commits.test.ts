@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ThreadEvent } from '../../protocol/index.ts'
 import { sqliteStore } from '../sqlite.ts'
+import { commits } from './commits.ts'
 import { openDatabase } from './open.ts'
 import { other, temporaryFolder, wholeLog } from './sqlite.test-kit.ts'
 import { databaseStore } from './store.ts'
@@ -68,6 +69,23 @@ describe('commits', () => {
     clearInterval(timer)
     await wholeLog(store, 't')
     await store.close()
+  })
+
+  it('in the background take turns, also with long work of others', async () => {
+    const path = join(folder, 'background.db')
+    const database = openDatabase(path, { allowNetworkFilesystem: false })
+    const { writeLater, write, close } = commits(database, { path, busyMs: 1000 })
+    const done: string[] = []
+    const work = async (name: string, slices: number) => {
+      for (let slice = 0; slice < slices; slice++) await writeLater('test', () => done.push(name))
+    }
+    const long = work('long', 20)
+    await Promise.all([work('short', 2), write('test', () => done.push('write'))])
+    expect(done[0]).toBe('write')
+    expect(done.filter((name) => name === 'long').length).toBeLessThan(5)
+    await long
+    await close()
+    database.close()
   })
 
   it('of an event that is no JSON fail alone', async () => {

@@ -13,7 +13,10 @@ export interface Commits {
    * it may be run again, from a clean state, if the file was locked.
    */
   write<Value>(op: string, job: () => Value): Promise<Value>
-  /** The same for a slice of work that can wait: it gets a commit of its own when nothing else is to be written, or after a while. */
+  /**
+   * The same for a slice of work that can wait: it gets a commit of its own when nothing else is to be written, or after a while. Between
+   * two slices, whoever asks for them, others have the file and the event loop for a while, here and in other processes.
+   */
   writeLater<Value>(op: string, job: () => Value): Promise<Value>
   /** Runs at once, outside of a transaction: one statement is one snapshot. */
   read<Value>(op: string, job: () => Value): Promise<Value>
@@ -33,9 +36,10 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
 const mostJobs = 64
-const mostMs = 8
-/** How long slices in the background wait for others. */
+const mostMs = 4
+/** How long slices in the background wait for others, and how long they rest in proportion to what the last one took. */
 const mostWaitMs = 100
+const restShare = 4
 
 export function commits(
   database: DatabaseSync,
@@ -46,8 +50,11 @@ export function commits(
   const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
   const queue: Job[] = []
   const background: Job[] = []
-  /** When the last slice of those was written. */
+  /** When the last slice of those was written, and how long it took. */
   let slicedAt = 0
+  let sliceMs = 0
+  /** One slice after the other, with a rest in between. */
+  let slicing: Promise<unknown> | undefined
   let pumping: Promise<void> | undefined
   let closed = false
   /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
@@ -61,7 +68,9 @@ export function commits(
       await new Promise((resolve) => setImmediate(resolve))
       const line = nextLine()
       const group = line.slice(0, apart > 0 || line === background ? 1 : mostJobs)
+      const since = performance.now()
       const outcomes = commitTogether(group)
+      if (line === background) sliceMs = performance.now() - since
       if ('locked' in outcomes) {
         giveUp(outcomes.locked)
         await delay(pauseMs(tries++))
@@ -151,7 +160,16 @@ export function commits(
 
   return {
     write: (op, run) => add(queue, op, run),
-    writeLater: (op, run) => add(background, op, run),
+    writeLater(op, run) {
+      const written = slicing ? slicing.then(() => add(background, op, run)) : add(background, op, run)
+      const rest = async () => {
+        await delay(restShare * sliceMs)
+        if (slicing === rested) slicing = undefined
+      }
+      const rested: Promise<void> = written.then(rest, rest)
+      slicing = rested
+      return written
+    },
     async read(op, run) {
       if (closed) throw storeClosed(op)
       const since = performance.now()
@@ -171,11 +189,6 @@ export function commits(
       await pumping
     },
   }
-}
-
-/** Between two slices of long work: other processes have the file for as long as the slice took. */
-export async function restSince(since: number): Promise<void> {
-  await delay(performance.now() - since)
 }
 
 /** Which file a path leads to; undefined if to none. */

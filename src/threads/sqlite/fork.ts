@@ -13,8 +13,8 @@ import { entriesOf, gap, packedColumns, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 /** So many rows, or so much text, are copied in one commit, which takes a few milliseconds. */
-const sliceLength = 500
-const sliceBytes = 256 * 1024
+const sliceLength = 200
+const sliceBytes = 128 * 1024
 
 export interface Fork {
   readonly thread: NewThread

@@ -20,7 +20,7 @@ import {
 import { watchers } from '../watchers.ts'
 import { callerRows } from './callers.ts'
 import { changes } from './changes.ts'
-import { commits, restSince } from './commits.ts'
+import { commits } from './commits.ts'
 import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
 import type { Copy, Fork } from './fork.ts'
@@ -284,12 +284,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       if (!copy) return false
       try {
         while (copy.copied < at) {
-          const since = performance.now()
           const before: Copy = copy
           copy = await writeLater(op, () =>
             copySlice({ statements: sql, callers, time: now() }, fork, before),
           )
-          await restSince(since)
         }
         const made = await write(op, () => endFork(fork, copy as Copy))
         if (made) watching.tell([thread.id])
@@ -440,8 +438,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const op = 'store.compact'
       const origin = { op, path, threadId }
       const slice = () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin)
-      for (let since = performance.now(); await writeLater(op, slice); since = performance.now())
-        await restSince(since)
+      while (await writeLater(op, slice)) {}
     },
 
     watch(listener) {

@@ -83,12 +83,9 @@ export function sweeper({
   }
 
   async function sweep() {
-    for (;;) {
-      const since = performance.now()
-      if (!(await read(op, find)) || !(await writeLater(op, removeSlice))) return
-      // Other processes have the file for as long.
-      await delay(performance.now() - since, undefined, { ref: false })
-    }
+    while ((await read(op, find)) && (await writeLater(op, removeSlice)))
+      // A process that has nothing else to do ends here.
+      await delay(1, undefined, { ref: false })
   }
 
   function start() {
