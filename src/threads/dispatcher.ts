@@ -222,7 +222,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       clearInterval(timers[0])
       // Leases are kept up meanwhile, and what others say is still heard.
       await Promise.all([...workers.values()].map(({ worker }) => worker?.handOver(graceMs)))
-      await Promise.all(running)
+      while (running.size > 0) await Promise.all(running)
       clearInterval(timers[1])
       unwatch()
       clearTimeout(glance)

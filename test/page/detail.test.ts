@@ -278,7 +278,7 @@ describePage('the detail of a call', (visit) => {
     })
     const { url } = await openDesk({
       script: [[{ call: 'list', input: {} }], 'Listed.'],
-      agents: (model) => ({ support: agent({ model, tools: [list] }) }),
+      agents: (model) => ({ support: agent({ model, tools: [list], maxOutputChars: 2_000_000 }) }),
     })
     const page = await visit(url)
     await page.goto(await askedThread(url, 'List them'))

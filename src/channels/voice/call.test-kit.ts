@@ -25,7 +25,8 @@ export async function openDesk({ agents, script = {}, app: more = {}, ...options
   const speech = scriptedSpeech({ msPerChar, sampleRate, chunkMs: 40, ...script })
   const errors: unknown[] = []
   const spoken = voice({ speech, onError: (error) => errors.push(error), ...options })
-  const app = millrace({ agents, flushMs: 0, voice: spoken, onError: () => {}, ...more })
+  const limits = { requestsPerSecond: 100_000 }
+  const app = millrace({ agents, flushMs: 0, voice: spoken, limits, onError: () => {}, ...more })
   const { url } = await app.listen()
   onTestFinished(async () => {
     await app.close({ graceMs: 0 })
