@@ -1,27 +1,15 @@
 import { systemClock } from '../protocol/index.ts'
 
 /** So long folding may keep the event loop busy in one of its turns. */
-const turnMs = 2
+const turnMs = 3
 /** So many long folds go on at once, and so many of one caller: each holds what it has read. */
 const mostLong = 4
 const mostLongOfCaller = 2
 
-/** Work of so many steps is long. Where others need the event loop too, they get so many times as much of it as all long work. */
-const longSteps = 4
-const othersShare = 2
-const longestRestMs = 10
-
 /** Work that waits for a turn, and how many steps it has made: what has made the fewest goes first. */
-interface Paused {
-  readonly steps: number
-  readonly resume: () => void
-}
-const paused: Paused[] = []
-const isLong = ({ steps }: Paused) => steps >= longSteps
+const paused: { readonly steps: number; readonly resume: () => void }[] = []
 /** When folding began in the current turn; undefined if it has not. */
 let began: number | undefined
-/** Long work waits until others have had their share. */
-let isResting = false
 
 /**
  * Called between two steps of long work. While there is time left in the current turn of the event loop it gives nothing; then it gives
@@ -38,39 +26,19 @@ export function pause(steps: number): Promise<void> | undefined {
 }
 
 function beginTurn() {
-  const since = performance.now()
-  began = since
+  began = performance.now()
   void systemClock.turn().then(() => {
     began = undefined
-    const [next] = paused
-    if (!next) return
-    const othersMs = performance.now() - since - turnMs
-    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * othersShare))
-    goOn()
+    if (paused.length === 0) return
+    beginTurn()
+    resumeNext()
   })
-}
-
-function restLong(ms: number) {
-  if (isResting) return
-  isResting = true
-  setTimeout(() => {
-    isResting = false
-    if (began === undefined) goOn()
-  }, ms)
-}
-
-function goOn() {
-  const [next] = paused
-  if (!next || (isResting && isLong(next))) return
-  beginTurn()
-  resumeNext()
 }
 
 /** One after the other, as long as there is time. */
 function resumeNext() {
-  const [next] = paused
-  if (!next || (isResting && isLong(next))) return
-  paused.shift()
+  const next = paused.shift()
+  if (!next) return
   next.resume()
   afterwards(() => {
     if (began !== undefined && performance.now() - began < turnMs) resumeNext()
