@@ -1,7 +1,7 @@
 import { systemClock } from '../protocol/index.ts'
 
 /** So long folding may keep the event loop busy in one of its turns. */
-const turnMs = 3
+const turnMs = 2
 /** So many long folds go on at once, and so many of one caller: each holds what it has read. */
 const mostLong = 4
 const mostLongOfCaller = 2
