@@ -62,9 +62,10 @@ export interface Shared {
   readonly checkOpen: (op: string) => void
 }
 
-/** A page that is asked for is read in steps of so many entries, until it has so many bytes. */
-const pageSize = 200
+/** A page that is asked for is read in steps of `stepSize` entries, until it has so many entries or bytes. */
+const pageSize = 1000
 const pageBytes = 1024 * 1024
+const stepSize = 200
 
 const sendTable: OptionTable<SayOptions> = {
   mode: oneOf('queue', 'steer', 'interrupt'),
@@ -291,7 +292,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       let bytes = 0
       for (let steps = 0; entries.length < limit && bytes < pageBytes; steps++) {
         await pause(steps)
-        const most = Math.min(limit - entries.length, pageSize)
+        const most = Math.min(limit - entries.length, stepSize)
         const page = await store.read(id, { after: entries.at(-1)?.seq ?? after, limit: most, split })
         for (const entry of page) {
           entries.push(entry)

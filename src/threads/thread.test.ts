@@ -162,6 +162,19 @@ describe('what is asked for', () => {
     expect((await app.threads({ user: 'u0' })).threads.map(({ id }) => id)).toEqual(['t3', 't0'])
   })
 
+  test('a page has 1,000 entries unless another number is asked for, however many steps that takes', async () => {
+    const store = memoryStore()
+    const app = start({ agents: { helper: saying('x') }, store })
+    const stops = Array.from({ length: 1200 }, (_, index) => {
+      return { seq: index + 1, at: 1, event: { type: 'stop', reason: 'test' } as const }
+    })
+    await store.create({ id: 'paged', agent: 'helper' }, { entries: stops })
+    const thread = app.thread('paged')
+    expect((await thread.read()).map(({ seq }) => seq)).toEqual(stops.slice(0, 1000).map(({ seq }) => seq))
+    expect(await thread.read({ after: 150, limit: 450 })).toHaveLength(450)
+    expect(await thread.read({ limit: 10_000 })).toHaveLength(1200)
+  })
+
   test('a log that was compacted reads the same from every number', async () => {
     const app = start({
       agents: agent({ model: scriptedModel(script.text('word '.repeat(40)), { paceMs: 1, deltaChars: 5 }) }),

@@ -15,7 +15,7 @@ export interface Commits {
   write<Value>(op: string, job: () => Value): Promise<Value>
   /**
    * The same for a slice of work that can wait: it gets a commit of its own when nothing else is to be written, or after a while. Between
-   * two slices, whoever asks for them, others have the file and the event loop for a while, here and in other processes.
+   * two slices, of the same work or not, others have the file and the event loop for a while, here and in other processes.
    */
   writeLater<Value>(op: string, job: () => Value): Promise<Value>
   /** Runs at once, outside of a transaction: one statement is one snapshot. */
