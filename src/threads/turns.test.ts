@@ -1,20 +1,43 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { enterLong, pause } from './turns.ts'
 
-function compute(ms: number) {
-  for (const end = performance.now() + ms; performance.now() < end; );
-}
-
 describe('long work', () => {
+  function pretendTime() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+  }
+
   test('lets others have their turn, and short work goes first', async () => {
+    pretendTime()
     await pause(0)
-    compute(5)
+    vi.advanceTimersByTime(2)
     const order: string[] = []
     const works = [100, 0].map((steps) => pause(steps)?.then(() => order.push(steps > 0 ? 'long' : 'short')))
     expect(works).not.toContain(undefined)
     await Promise.all(works)
     expect(order).toEqual(['short', 'long'])
+  })
+
+  test('rests while others keep the event loop busy, and short work does not', async () => {
+    pretendTime()
+    await turn()
+    await pause(0)
+    vi.advanceTimersByTime(2)
+    let went = false
+    const work = pause(100)?.then(() => {
+      went = true
+    })
+    vi.advanceTimersByTime(4)
+    for (let turns = 0; turns < 5; turns++) await turn()
+    expect(went).toBe(false)
+    expect(pause(0)).toBeUndefined()
+    vi.advanceTimersByTime(2)
+    await pause(0)
+    for (let turns = 0; turns < 5; turns++) await turn()
+    expect(went).toBe(false)
+    vi.advanceTimersByTime(8)
+    await work
   })
 
   test('of one caller leaves room for that of another', async () => {

@@ -6,10 +6,22 @@ const turnMs = 2
 const mostLong = 4
 const mostLongOfCaller = 2
 
+/** Work of so many steps is long. Where others need the event loop too, they get so many times as much of it as all long work. */
+const longSteps = 4
+const othersShare = 2
+const longestRestMs = 10
+
 /** Work that waits for a turn, and how many steps it has made: what has made the fewest goes first. */
-const paused: { readonly steps: number; readonly resume: () => void }[] = []
+interface Paused {
+  readonly steps: number
+  readonly resume: () => void
+}
+const paused: Paused[] = []
+const isLong = ({ steps }: Paused) => steps >= longSteps
 /** When folding began in the current turn; undefined if it has not. */
 let began: number | undefined
+/** Long work waits until others have had their share. */
+let isResting = false
 
 /**
  * Called between two steps of long work. While there is time left in the current turn of the event loop it gives nothing; then it gives
@@ -26,19 +38,39 @@ export function pause(steps: number): Promise<void> | undefined {
 }
 
 function beginTurn() {
-  began = performance.now()
+  const since = performance.now()
+  began = since
   void systemClock.turn().then(() => {
     began = undefined
-    if (paused.length === 0) return
-    beginTurn()
-    resumeNext()
+    const [next] = paused
+    if (!next) return
+    const othersMs = performance.now() - since - turnMs
+    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * othersShare))
+    goOn()
   })
+}
+
+function restLong(ms: number) {
+  if (isResting) return
+  isResting = true
+  setTimeout(() => {
+    isResting = false
+    if (began === undefined) goOn()
+  }, ms)
+}
+
+function goOn() {
+  const [next] = paused
+  if (!next || (isResting && isLong(next))) return
+  beginTurn()
+  resumeNext()
 }
 
 /** One after the other, as long as there is time. */
 function resumeNext() {
-  const next = paused.shift()
-  if (!next) return
+  const [next] = paused
+  if (!next || (isResting && isLong(next))) return
+  paused.shift()
   next.resume()
   afterwards(() => {
     if (began !== undefined && performance.now() - began < turnMs) resumeNext()
