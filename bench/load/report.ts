@@ -104,7 +104,8 @@ const about = ({ mode, date, node, machine }: LoadResults) =>
 function rowsOf({ scenes }: LoadResults): string[][] {
   const head = ['', ...scenes.map(({ title }) => title)]
   const body = lines.map(({ label, cell }) => [label, ...scenes.map((scene) => cell(scene) ?? '–')])
-  return [head, ...body]
+  // Some are of one scene only.
+  return [head, ...body.filter(([, ...cells]) => cells.some((cell) => cell !== '–'))]
 }
 
 export function markdown(results: LoadResults): string {

@@ -11,7 +11,7 @@ describe('long work', () => {
   test('lets others have their turn, and short work goes first', async () => {
     pretendTime()
     await pause(0)
-    vi.advanceTimersByTime(2)
+    vi.advanceTimersByTime(5)
     const order: string[] = []
     const works = [100, 0].map((steps) => pause(steps)?.then(() => order.push(steps > 0 ? 'long' : 'short')))
     expect(works).not.toContain(undefined)
@@ -23,20 +23,21 @@ describe('long work', () => {
     pretendTime()
     await turn()
     await pause(0)
-    vi.advanceTimersByTime(2)
+    vi.advanceTimersByTime(5)
     let went = false
     const work = pause(100)?.then(() => {
       went = true
     })
-    vi.advanceTimersByTime(4)
+    expect(work).toBeDefined()
+    vi.advanceTimersByTime(5)
     for (let turns = 0; turns < 5; turns++) await turn()
     expect(went).toBe(false)
     expect(pause(0)).toBeUndefined()
-    vi.advanceTimersByTime(2)
+    vi.advanceTimersByTime(5)
     await pause(0)
     for (let turns = 0; turns < 5; turns++) await turn()
     expect(went).toBe(false)
-    vi.advanceTimersByTime(8)
+    vi.advanceTimersByTime(10)
     await work
   })
 

@@ -6,9 +6,9 @@ const turnMs = 2
 const mostLong = 4
 const mostLongOfCaller = 2
 
-/** Work of so many steps is long. Where others need the event loop too, they get so many times as much of it as all long work. */
+/** Work of so many steps is long. It rests when others were busy in the same turn: so many times as long as they were, 10 ms at most. */
 const longSteps = 4
-const othersShare = 2
+const restShare = 2
 const longestRestMs = 10
 
 /** Work that waits for a turn, and how many steps it has made: what has made the fewest goes first. */
@@ -20,7 +20,7 @@ const paused: Paused[] = []
 const isLong = ({ steps }: Paused) => steps >= longSteps
 /** When folding began in the current turn; undefined if it has not. */
 let began: number | undefined
-/** Long work waits until others have had their share. */
+/** Long work waits: others have their share of the event loop. */
 let isResting = false
 
 /**
@@ -45,7 +45,7 @@ function beginTurn() {
     const [next] = paused
     if (!next) return
     const othersMs = performance.now() - since - turnMs
-    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * othersShare))
+    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * restShare))
     goOn()
   })
 }
