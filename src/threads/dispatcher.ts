@@ -108,11 +108,12 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     if (place.isHeldBack) return
     place.caller = caller
     grow(bytes)
+    const leasedAt = performance.now()
     const claimed = await store.claim(threadId, owner, leaseMs, runsOfCaller)
     place.isHeldBack = isQueued && !claimed
     if (!claimed) return
     place.lease = claimed.lease
-    place.worker = startWorker({ ...options, ...claimed, info, caller, agent, onGrown: grow })
+    place.worker = startWorker({ ...options, ...claimed, leasedAt, info, caller, agent, onGrown: grow })
     // Claimed while the app was being closed: nobody else hands it over.
     if (closed) await place.worker.handOver(0)
     const head = await place.worker.done
@@ -188,11 +189,13 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
 
   async function renew() {
     const held = [...workers.values()].filter(({ worker }) => worker)
+    const askedAt = performance.now()
     try {
       const lost = await store.renew(
         held.flatMap(({ lease }) => lease ?? []),
         leaseMs,
       )
+      for (const { worker } of held) worker?.renewed(askedAt)
       for (const { threadId, epoch } of lost) {
         const place = workers.get(threadId)
         if (place?.lease?.epoch === epoch) place.worker?.abandon()

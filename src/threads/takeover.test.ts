@@ -116,7 +116,7 @@ function world() {
     return { ...side, app: opened, errors, side }
   }
 
-  return { store, runs, app, pass: (ms: number) => (time += ms) }
+  return { store, runs, tools, app, pass: (ms: number) => (time += ms) }
 }
 
 function check(entries: readonly Entry[], runs: readonly string[]) {
@@ -166,6 +166,40 @@ describe('a process that stands still', () => {
       check(await untilIdle(thread), runs)
       expect([...first.errors, ...second.errors]).toEqual([])
     }
+  })
+
+  test('starts no tool if its lease has run out and another claims the thread at that moment', async () => {
+    const { store, runs, tools, app, pass } = world()
+    const shortLease = 50
+    const claimed = Promise.withResolvers<void>()
+    let isClaimed = false
+    const first = app({
+      leaseMs: shortLease,
+      // The call comes when the lease is over.
+      agents: agent({ model: scriptedModel(story, { paceMs: 2 * shortLease }), tools }),
+      store: {
+        ...store,
+        async renew(leases, ms) {
+          // As if the process had stood still meanwhile.
+          if (!isClaimed) await new Promise(() => {})
+          return store.renew(leases, ms)
+        },
+        async append(batches) {
+          const appended = await store.append(batches)
+          if (batches.some(({ events }) => events.some(({ type }) => type === 'tool-start'))) {
+            pass(shortLease + 1)
+            expect(await store.claim('t', 'another', leaseMs)).toBeDefined()
+            isClaimed = true
+            claimed.resolve()
+          }
+          return appended
+        },
+      },
+    })
+    await first.app.thread('t').send('go')
+    await claimed.promise
+    await first.app.close({ graceMs: 0 })
+    expect(runs).toEqual([])
   })
 
   test('each that goes is counted, and after a few the run is given up', async () => {

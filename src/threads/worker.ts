@@ -38,6 +38,8 @@ export interface Worker {
    * Resolves when the thread is given back, or lost, with the number up to which its log can be packed, if something ran. Never rejects.
    */
   readonly done: Promise<number | undefined>
+  /** The lease was lengthened when it was this late (`performance.now()`), or later. */
+  renewed(at: number): void
   /** Somebody else has the lease, or nobody can write: stops everything, without a word. */
   abandon(): void
   /** Lets running tools come to an end, at most so long, and leaves the rest to the next owner. */
@@ -49,6 +51,8 @@ export interface WorkerOptions {
   readonly journal: Journal
   readonly hub: Hub
   readonly lease: Lease
+  /** When it was asked for (`performance.now()`): it is valid at least `leaseMs` from then on. */
+  readonly leasedAt: number
   /** How many owners before did not give the thread back: their processes are gone. */
   readonly losses: number
   readonly info: ThreadInfo
@@ -71,6 +75,9 @@ const restingEntries = 500
 const restingChars = 256 * 1024
 /** And while a long log is folded, so that it need not be folded again, nor held. */
 const foldingEntries = 20_000
+
+/** No tool starts when more of the lease is over than this: another process may be about to claim the thread. */
+const safeShare = 2 / 3
 
 /** What a run begins with: the context of its tools, or why it is over at once. */
 interface Given {
@@ -100,7 +107,7 @@ export function startWorker(options: WorkerOptions): Worker {
   let handingOver = false
   let ranSomething = false
   /** Those of the run that was under way, or about to begin. */
-  let { losses } = options
+  let { losses, leasedAt } = options
   const exchanges = options.exchanges?.open(threadId)
   const advanced = new Set<() => void>()
   const leaving = Promise.withResolvers<void>()
@@ -219,15 +226,19 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  /** What was told so far is durable, and the thread is still ours: a tool may start. */
+  /** What was told so far is durable, and the thread is ours for a while: a tool may start. */
   async function commit(): Promise<void> {
-    const asked = performance.now()
     await writer.commit()
-    // A process that stood still since then, and for long, may have been given up on.
-    if (performance.now() - asked < options.leaseMs / 2) return
+    // The lease of a process that stood still may have run out, even if nobody had claimed the thread when this was written.
+    while (!abandoned && performance.now() - leasedAt > options.leaseMs * safeShare) await renew()
+  }
+
+  async function renew(): Promise<void> {
+    const askedAt = performance.now()
     try {
       const lost = await store.renew([lease], options.leaseMs)
       if (lost.length > 0) abandon()
+      else leasedAt = askedAt
     } catch (thrown) {
       failed(thrown)
     }
@@ -326,6 +337,9 @@ export function startWorker(options: WorkerOptions): Worker {
   const done = work().catch(failed).finally(leaveExchanges)
   return {
     done,
+    renewed(at) {
+      leasedAt = at
+    },
     abandon,
     async handOver(graceMs) {
       handingOver = true
