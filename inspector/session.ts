@@ -1,8 +1,8 @@
 import type { Signal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { Client, ClientOptions, Entry, MillraceError, RemoteThread } from 'millrace/client'
-import { emptyLog, take } from './log/fold.ts'
-import type { Log } from './log/types.ts'
+import type { Change, LogView } from 'millrace/view'
+import { createView, take } from 'millrace/view'
 
 /**
  * - `loading`: what there is already is being read
@@ -17,8 +17,11 @@ type Connection = 'loading' | 'live' | 'away' | 'gone' | 'failed'
 export interface Session {
   readonly thread: RemoteThread
   /** Changed in place; `tick` grows when it was, once a frame at most. */
-  readonly log: Log
+  readonly log: LogView
+  /** All that was read, as it came. */
+  readonly entries: Entry[]
   readonly tick: Signal<number>
+  onChange: (change: Change) => void
   readonly connection: Signal<Connection>
   readonly problem: Signal<string>
   /** When the connection was lost, and came back, as far as this page has seen. */
@@ -32,7 +35,8 @@ const againMs = 1000
 
 /** Reads a thread from its beginning, page by page, and then follows it. */
 export function openSession(id: string, connect: (options: ClientOptions) => Client): Session {
-  const log = emptyLog()
+  const log = createView()
+  const entries: Entry[] = []
   const tick = signal(0)
   const connection = signal<Connection>('loading')
   const problem = signal('')
@@ -52,8 +56,8 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
   }
 
   function accept(entry: Entry) {
-    take(log, entry)
-    draw()
+    entries.push(entry)
+    session.onChange(take(log, entry))
   }
 
   function wentAway() {
@@ -84,7 +88,7 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
   async function readAll() {
     for (let more = true; more && !closed.signal.aborted; ) {
       const page = await reader.read({ after: log.head, limit: pageSize })
-      for (const entry of page) take(log, entry)
+      for (const entry of page) accept(entry)
       draw()
       more = page.length > 0
     }
@@ -93,7 +97,10 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
   async function follow() {
     while (!closed.signal.aborted) {
       attempt = new AbortController()
-      for await (const entry of reader.follow({ after: log.head, signal: attempt.signal })) accept(entry)
+      for await (const entry of reader.follow({ after: log.head, signal: attempt.signal })) {
+        accept(entry)
+        draw()
+      }
       // A log ends by itself only when its thread is deleted.
       if (!attempt.signal.aborted) {
         connection.value = 'gone'
@@ -125,11 +132,12 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
 
   addEventListener('online', tryAnew)
   addEventListener('offline', tryAnewSoon)
-  void work()
-  return {
+  const session: Session = {
     thread: connect({}).thread(id),
     log,
+    entries,
     tick,
+    onChange() {},
     connection,
     problem,
     absences,
@@ -141,4 +149,6 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
       cancelAnimationFrame(frame)
     },
   }
+  void work()
+  return session
 }

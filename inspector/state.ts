@@ -1,12 +1,12 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { Call, Round, Run } from './log/types.ts'
+import type { CallView, RoundView, RunView } from 'millrace/view'
 import type { Session } from './session.ts'
 
 /** What the panel beside the chat is about. */
 export type Selection =
-  | { readonly kind: 'run'; readonly run: Run }
-  | { readonly kind: 'round'; readonly round: Round }
-  | { readonly kind: 'call'; readonly call: Call }
+  | { readonly kind: 'run'; readonly run: RunView }
+  | { readonly kind: 'round'; readonly round: RoundView }
+  | { readonly kind: 'call'; readonly call: CallView }
 
 export type Panel = 'timeline' | 'detail' | 'events'
 export type Theme = 'system' | 'light' | 'dark'
@@ -22,7 +22,7 @@ export const selection = signal<Selection | undefined>(undefined)
 /** The number of the entry that the raw events are to show. */
 export const shownEntry = signal<number | undefined>(undefined)
 
-export const selectedRun = computed<Run | undefined>(() => {
+export const selectedRun = computed<RunView | undefined>(() => {
   const chosen = selection.value
   if (chosen?.kind === 'run') return chosen.run
   if (chosen?.kind === 'round') return chosen.round.run

@@ -22,7 +22,7 @@ export type {
   TextOptions,
   Watchable,
 } from './agent/index.ts'
-export { agent, summarize } from './agent/index.ts'
+export { agent, agentDefaults, summarize } from './agent/index.ts'
 export type {
   Detected,
   DetectOptions,
@@ -166,6 +166,7 @@ export type {
   CreateOptions,
   ExchangeStore,
   Following,
+  ForkOptions,
   Lease,
   ListOptions,
   MemoryExchangesOptions,
@@ -175,30 +176,29 @@ export type {
   QuotaUsage,
   ReadOptions,
   SayOptions,
+  SignalOptions,
   StoredThread,
   Thread,
+  ThreadLabel,
   ThreadOptions,
   ThreadStore,
   ThreadsOptions,
 } from './threads/index.ts'
-export { memoryExchanges, memoryStore, millrace, searchText, searchWords, titleOf } from './threads/index.ts'
+export { memoryExchanges, memoryStore, millrace } from './threads/index.ts'
 export type {
   Access,
   AfterCall,
   BeforeCall,
   FetchAccess,
-  Guard,
   HookCall,
   JsonSchema,
   JudgedCall,
   Partially,
   PathAccess,
-  Pending,
   PermissionMemory,
   Policy,
   RepeatLimits,
   Replacement,
-  Resumed,
   Ruling,
   RunAccess,
   Schema,
@@ -209,4 +209,4 @@ export type {
   ToolOptions,
   Verdict,
 } from './tools/index.ts'
-export { pending, tool, toolContent } from './tools/index.ts'
+export { tool, toolContent } from './tools/index.ts'

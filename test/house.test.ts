@@ -152,8 +152,8 @@ describe('each rule of the house catches what breaks it', () => {
 
   test('a folder is a room or lies in one, and is not a drawer', () => {
     expect(faults({ 'src/stores/memory.ts': '' })).toEqual([
-      'src/stores: the folder is not a room; the rooms are protocol, models, tools, agent, threads, channels, ' +
-        'client, server, telemetry, testing, cli',
+      'src/stores: the folder is not a room; the rooms are protocol, view, log, models, tools, agent, threads, channels, ' +
+        'protocols, client, server, telemetry, testing, cli',
     ])
     for (const name of ['utils', 'helpers', 'common', 'lib']) {
       expect(faults({ [`src/agent/${name}/a.ts`]: '', [`src/agent/${name}/b.test.ts`]: '' })).toEqual([

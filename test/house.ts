@@ -7,11 +7,14 @@ export type Tree = ReadonlyMap<string, string>
 /** In order: a room imports from the rooms before it, never from those after it. */
 const rooms = [
   'protocol',
+  'view',
+  'log',
   'models',
   'tools',
   'agent',
   'threads',
   'channels',
+  'protocols',
   'client',
   'server',
   'telemetry',
@@ -21,13 +24,14 @@ const rooms = [
 
 /** Files that are doors of the package, and so of their room too. */
 const furtherDoors = [
+  'src/view/markdown/index.ts',
   'src/models/openai.ts',
   'src/models/anthropic.ts',
   'src/models/ai-sdk.ts',
   'src/tools/built-in.ts',
   'src/tools/mcp.ts',
-  'src/threads/sqlite.ts',
-  'src/channels/websocket.ts',
+  'src/log/sqlite.ts',
+  'src/protocols/attach-socket.ts',
   'src/channels/voice.ts',
   'src/server/mcp.ts',
   'src/telemetry/otel.ts',
@@ -106,7 +110,7 @@ function directionFaults(from: string | undefined, to: string | undefined): stri
   }
   if (to === undefined) return [`${from} is a room, and rooms do not import the front doors of the package`]
   if (from === 'protocol') return ['protocol imports nothing of ours']
-  if (from === 'client') return to === 'protocol' ? [] : ['client imports only protocol']
+  if (from === 'client' || from === 'view') return to === 'protocol' ? [] : [`${from} imports only protocol`]
   return rooms.indexOf(to) < rooms.indexOf(from)
     ? []
     : [`${from} imports only from rooms before it, and ${to} is after`]

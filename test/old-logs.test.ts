@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, type Entry, memoryStore, millrace, textOf, tool } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'
+import { labelOf } from '../src/threads/label.ts'
 import { root } from './root.ts'
 
 // Logs as earlier versions wrote them. These files are never changed: whoever has such a log in a database wants it read.
@@ -35,7 +36,8 @@ test.each(versions)('a log of version %i is read as it was meant, and gone on wi
     await app.close({ graceMs: 0 })
     await store.close()
   })
-  await store.create({ id: 'old', agent: 'desk' }, { entries })
+  const old = { id: 'old', agent: 'desk' }
+  await store.create({ ...old, label: labelOf(old, entries) }, { entries })
   await store.compact('old', entries.length)
   const thread = app.thread('old')
   expect(await thread.state()).toMatchObject(JSON.parse(read(`version-${version}.state.json`)))

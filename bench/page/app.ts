@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Model, ThreadStore } from '../../dist/index.js'
 import { agent } from '../../dist/index.js'
+import { sqliteStore } from '../../dist/log/sqlite.js'
 import { millrace } from '../../dist/server/index.js'
-import { sqliteStore } from '../../dist/threads/sqlite.js'
 
 export interface App {
   readonly url: string

@@ -1,5 +1,6 @@
+import { createView, take } from 'millrace/view'
 import { expect, test } from 'vitest'
-import { announcer } from './announcer.ts'
+import { announcementOf } from './announcer.ts'
 import {
   asks,
   begins,
@@ -15,8 +16,10 @@ import {
 const text = (words: string): Event => ({ type: 'text', text: words })
 
 function told(...events: Event[]): string[] {
-  const announce = announcer()
-  return events.map(announce).filter((sentence) => sentence !== '')
+  const view = createView()
+  return events
+    .map((event, index) => announcementOf(take(view, { seq: index + 1, at: index, event })))
+    .filter((sentence) => sentence !== '')
 }
 
 test('words are told when their part is closed, whole, and not before', () => {

@@ -1,62 +1,33 @@
-import type { Entry } from 'millrace/client'
-import type { CallPhase } from './call-phase.ts'
-import { phaseWords } from './call-phase.ts'
+import type { CallView, Change } from 'millrace/view'
+import { stateWords } from './call-phase.ts'
 import { outcomeWords } from './outcome.ts'
-
-type Event = Entry['event']
+import { whole } from './text-tail.ts'
 
 /** Longer answers are read where they stand. */
 const mostChars = 600
 
-/**
- * What is told to somebody who listens instead of looking: whole parts, when they are closed, never single words. Give it each
- * event once, in order; it remembers only the words that are being said.
- */
-export function announcer(): (event: Event) => string {
-  let words = ''
-  return (event) => {
-    if (event.type === 'text') words += event.text
-    if (event.type === 'round-retract') words = ''
-    const sentence = sentenceOf(event)
-    if (sentence === undefined) return ''
-    const before = shortened(spoken(words))
-    words = ''
-    return `${before} ${sentence}`.trim()
-  }
+/** What a screen reader says about a change: whole parts, when they are closed, never single words. */
+export function announcementOf({ closed, round, call, state, run }: Change): string {
+  if (round?.retracted) return 'That is taken back.'
+  const words = closed?.kind === 'text' ? shortened(spoken(whole(closed.text))) : ''
+  const about = call && state ? callSentence(call) : run?.outcome ? endSentence(run) : ''
+  return `${words} ${about}`.trim()
 }
 
-/** What is told of an event after the words before it; undefined if those go on. */
-function sentenceOf(event: Event): string | undefined {
-  switch (event.type) {
-    case 'part-end':
-    case 'reasoning':
-    case 'round-end':
-    case 'tool-input-start':
-    case 'provider-tool':
-      return ''
-    case 'round-retract':
-      return 'That is taken back.'
-    case 'tool-start':
-      return toolIs('running', event)
-    case 'tool-result':
-      return event.isError ? toolIs(event.status, event) : undefined
-    case 'approval-request':
-      return toolIs('person', event)
-    case 'run-end': {
-      const { outcome, error } = event
-      // Then it was told what it waits for.
-      if (outcome === 'suspended') return ''
-      return `${outcomeWords(outcome)}${error ? `: ${error.message}` : '.'}`
-    }
-  }
-  return undefined
+/** It is worth a word that a call starts, asks, or goes wrong. What a provider runs is part of the answer. */
+function callSentence({ name, state, approvals, provider, result }: CallView): string {
+  if (provider || !(state === 'running' || state === 'asking' || result?.isError)) return ''
+  const asked = state === 'asking' ? approvals.at(-1)?.request.name : undefined
+  return `Tool ${asked ?? name}: ${stateWords[state]}.`
 }
 
-function toolIs(phase: CallPhase, { name }: { readonly name: string }): string {
-  return `Tool ${name}: ${phaseWords(phase)}.`
+function endSentence({ outcome, error }: NonNullable<Change['run']>): string {
+  // What a suspended run waits for has been announced.
+  if (!outcome || outcome === 'suspended') return ''
+  return `${outcomeWords[outcome]}${error ? `: ${error.message}` : '.'}`
 }
 
-/** Without the marks of Markdown, which nobody wants to hear. */
+/** Without the marks of Markdown, which are noise when read out. */
 function spoken(text: string): string {
   return text
     .replace(/\]\([^()\s]*\)/g, '')

@@ -1,19 +1,19 @@
+import type { ApprovalView } from 'millrace/view'
 import type { TargetedKeyboardEvent } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { pretty } from '../format.ts'
 import { visible } from '../json/visible.ts'
-import type { Approval } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import { inputProblem } from './json-text.ts'
 
 export interface ApprovalProps {
-  readonly approval: Approval
+  readonly approval: ApprovalView
   /** Absent where nothing can be decided any more. */
   readonly session: Session | undefined
 }
 
 /** A call that a person has to decide about, or has decided about: here or elsewhere. */
-export function ApprovalView({ approval, session }: ApprovalProps) {
+export function ApprovalForm({ approval, session }: ApprovalProps) {
   const { decision, request } = approval
   if (!decision && session) return <Ask request={request} session={session} />
   return (
@@ -26,18 +26,18 @@ export function ApprovalView({ approval, session }: ApprovalProps) {
 
 const howLong = { once: 'once', thread: 'in this thread', always: 'always' }
 
-export function decisionWords({ approved, input, remember }: NonNullable<Approval['decision']>): string {
+export function decisionWords({ approved, input, remember }: NonNullable<ApprovalView['decision']>): string {
   if (!approved) return 'Denied'
   return `Allowed${input ? ' as changed' : ''}${remember ? ` ${howLong[remember.for]}` : ''}`
 }
 
 /** What is being written in forms: one that is scrolled out of sight is not there, and what was written in it is. */
 const drafts = new WeakMap<
-  Approval['request'],
+  ApprovalView['request'],
   { readonly text: string; readonly reason: string; readonly remember: keyof typeof howLong }
 >()
 
-type AskProps = Pick<Approval, 'request'> & { readonly session: Session }
+type AskProps = Pick<ApprovalView, 'request'> & { readonly session: Session }
 
 function Ask({ request, session }: AskProps) {
   // JSON says the same with what cannot be seen written out.

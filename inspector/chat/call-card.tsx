@@ -1,13 +1,13 @@
+import type { CallView } from 'millrace/view'
 import { useContext } from 'preact/hooks'
 import { ShownTime } from '../clock.ts'
 import { duration } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
-import type { Call, CallRow } from '../log/types.ts'
 import { show } from '../state.ts'
 import './call.css'
-import { ApprovalView } from './approval.tsx'
-import { phaseOf, phaseTone, phaseWords, ranMs } from './call-phase.ts'
+import { ApprovalForm } from './approval.tsx'
+import { phaseTone, ranMs, stateWords } from './call-phase.ts'
 import { Folded } from './folded.tsx'
 import { asText } from './json-text.ts'
 import { PartView } from './parts.tsx'
@@ -17,11 +17,11 @@ import { SmallButton } from './small-button.tsx'
 import { tail, whole } from './text-tail.ts'
 
 /** A call of a tool: what it is given, how far it is, what came of it. */
-export function CallCard({ row: { call }, session }: RowProps<CallRow>) {
+export function CallCard({ row: call, session }: RowProps<CallView>) {
   const { name, provider, problem, approvals, result, inner, progress, progressCount, printed } = call
-  const phase = phaseOf(call)
+  const phase = call.state
   // While it asks, before it runs, its input stands in the form, to be changed.
-  const asks = session && phase === 'person' && call.startedAt === undefined
+  const asks = session && phase === 'asking' && call.startedAt === undefined
   return (
     <div class="chat-call" data-tone={phaseTone(phase)}>
       <header class="chat-call-head">
@@ -34,7 +34,7 @@ export function CallCard({ row: { call }, session }: RowProps<CallRow>) {
       {!asks && <Input call={call} />}
       {problem && <p class="chat-problem">{visible(problem)}</p>}
       {approvals.map((approval) => (
-        <ApprovalView
+        <ApprovalForm
           key={approval.request.callId}
           approval={approval}
           session={result ? undefined : session}
@@ -57,15 +57,15 @@ export function CallCard({ row: { call }, session }: RowProps<CallRow>) {
 }
 
 /** Only this is drawn again as the clock goes on. */
-function Phase({ call }: { readonly call: Call }) {
-  const phase = phaseOf(call)
+function Phase({ call }: { readonly call: CallView }) {
+  const phase = call.state
   const time = useContext(ShownTime)
   const ran = ranMs(call, phase === 'running' ? time.value : 0)
   return (
     <span class="chat-phase chat-quiet">
       <span class="chat-dot" data-tone={phaseTone(phase)} />
-      {phaseWords(phase)}
-      {ran !== undefined && phase !== 'person' && ` ${duration(ran)}`}
+      {stateWords[phase]}
+      {ran !== undefined && phase !== 'asking' && ` ${duration(ran)}`}
       {call.attempts > 1 && `, attempt ${call.attempts}`}
     </span>
   )
@@ -80,7 +80,7 @@ function Growing({ label, text }: { readonly label: string; readonly text: strin
   )
 }
 
-function Input({ call }: { readonly call: Call }) {
+function Input({ call }: { readonly call: CallView }) {
   const { raw, changed } = call
   const written = call.provider ? call.provider.input : call.input
   const input = changed ?? written
@@ -102,7 +102,7 @@ function Input({ call }: { readonly call: Call }) {
   )
 }
 
-function Result({ call }: { readonly call: Call }) {
+function Result({ call }: { readonly call: CallView }) {
   const { result, provider, seq } = call
   const label = 'Result'
   if (provider?.output !== undefined) return <Folded value={provider.output} label={label} />

@@ -1,18 +1,19 @@
+import type { CallState } from 'millrace/view'
 import { expect, test } from 'vitest'
-import { type CallPhase, phaseOf, phaseTone, ranMs } from './call-phase.ts'
+import { phaseTone, ranMs } from './call-phase.ts'
 import { asks, begins, callIn, closes, type Event, logOf, result, roundEnd, runs } from './log.test-kit.ts'
 
 const decides: Event = { type: 'approval', callId: 'c1', approved: true }
 const inside: Event = { type: 'approval-request', callId: 'c1/c7', name: 'pay', input: {} }
 const searches: Event = { type: 'provider-tool', callId: 'c1', name: 'search', input: { q: 'x' } }
 
-const stories: readonly [phase: CallPhase, told: string, ...Event[]][] = [
+const stories: readonly [phase: CallState, told: string, ...Event[]][] = [
   ['writing', 'its arguments arrive', begins, { type: 'tool-input', callId: 'c1', delta: '{"id"' }],
-  ['turn', 'they are closed', begins, closes],
-  ['person', 'somebody is asked', begins, closes, asks],
-  ['turn', 'somebody has decided', begins, closes, asks, decides],
+  ['queued', 'they are closed', begins, closes],
+  ['asking', 'somebody is asked', begins, closes, asks],
+  ['queued', 'somebody has decided', begins, closes, asks, decides],
   ['running', 'it was started', begins, closes, runs],
-  ['person', 'a call of its sub-agent has to be decided about', begins, closes, runs, inside],
+  ['asking', 'a call of its sub-agent has to be decided about', begins, closes, runs, inside],
   ['ok', 'it returned', begins, closes, runs, result('ok', 5)],
   ['failed', 'it threw', begins, closes, runs, result('failed')],
   ['declined', 'a person said no', begins, closes, asks, result('declined')],
@@ -24,11 +25,11 @@ const stories: readonly [phase: CallPhase, told: string, ...Event[]][] = [
 ]
 
 test.for(stories)('a call is %s when %s', ([phase, , ...events]) => {
-  expect(phaseOf(callIn(logOf(...events)))).toBe(phase)
+  expect(callIn(logOf(...events)).state).toBe(phase)
 })
 
 test('what went wrong looks so, and what a person wanted does not', () => {
-  const tones = (['running', 'person', 'ok', 'timeout', 'unknown', 'declined', 'cancelled'] as const).map(
+  const tones = (['running', 'asking', 'ok', 'timeout', 'unknown', 'declined', 'cancelled'] as const).map(
     phaseTone,
   )
   expect(tones).toEqual(['live', 'ask', 'good', 'bad', 'bad', 'quiet', 'quiet'])

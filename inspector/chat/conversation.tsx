@@ -1,6 +1,6 @@
+import type { Row } from 'millrace/view'
 import { useRef, useState } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
-import type { Row } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import type { ListHandle } from '../virtual/virtual-list.tsx'
 import { VirtualList } from '../virtual/virtual-list.tsx'

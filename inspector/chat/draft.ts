@@ -1,5 +1,5 @@
-import { textOf } from '../log/fold.ts'
-import type { UserMessage } from '../log/types.ts'
+import type { UserMessage } from 'millrace/view'
+import { textOf } from 'millrace/view'
 
 export type UserPart = Exclude<UserMessage['content'], string>[number]
 /** What goes with the words of a message: images, and whatever a message that is said again had. */

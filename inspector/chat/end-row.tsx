@@ -1,6 +1,6 @@
+import type { EndView } from 'millrace/view'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
-import type { EndRow } from '../log/types.ts'
 import { show } from '../state.ts'
 import { forkWith } from './actions.ts'
 import { endWords, usageWords } from './outcome.ts'
@@ -8,7 +8,7 @@ import type { RowProps } from './row-view.tsx'
 import { SmallButton } from './small-button.tsx'
 
 /** How a run ended, what it took, and what can be done about it. */
-export function EndRowView({ row, session }: RowProps<EndRow>) {
+export function EndRowView({ row, session }: RowProps<EndView>) {
   const { run, seq } = row
   const { error } = run
   const failed = error && run.outcome !== 'cancelled'

@@ -1,6 +1,6 @@
 import type { Entry } from 'millrace/client'
-import { emptyLog, take } from '../log/fold.ts'
-import type { Call, Log, Run } from '../log/types.ts'
+import type { CallView, LogView, RunView } from 'millrace/view'
+import { createView, take } from 'millrace/view'
 
 export type Event = Entry['event']
 
@@ -30,20 +30,20 @@ export function runEnd(outcome: Extract<Event, { type: 'run-end' }>['outcome'], 
 }
 
 /** A run and its first round with what happened in it, an event every ten milliseconds from 1000 on. */
-export function logOf(...events: Event[]): Log {
-  const log = emptyLog()
+export function logOf(...events: Event[]): LogView {
+  const log = createView()
   for (const [index, event] of [runStart, roundStart, ...events].entries())
     take(log, { seq: index + 1, at: 1000 + 10 * index, event })
   return log
 }
 
-export function callIn(log: Log): Call {
+export function callIn(log: LogView): CallView {
   const [call] = runIn(log).calls
   if (!call) throw new Error('there is no call in this log')
   return call
 }
 
-export function runIn({ runs: [run] }: Log): Run {
+export function runIn({ runs: [run] }: LogView): RunView {
   if (!run) throw new Error('there is no run in this log')
   return run
 }

@@ -1,6 +1,6 @@
-import type { SaidRow } from '../log/types.ts'
+import type { InputView } from 'millrace/view'
 
-export type Mode = Exclude<SaidRow['mode'], 'correct'>
+export type Mode = Exclude<InputView['mode'], 'correct'>
 
 /** How a message is meant that is sent while a run goes on. */
 export const modes: Record<Mode, string> = {

@@ -1,9 +1,9 @@
-import type { ToolResult } from '../log/types.ts'
+import type { ToolResultEvent } from 'millrace/view'
 import type { UserPart } from './draft.ts'
 import { Folded } from './folded.tsx'
 import { imageTypes } from './image.ts'
 
-type Part = ToolResult['output'][number] | UserPart
+type Part = ToolResultEvent['output'][number] | UserPart
 
 interface Elsewhere {
   readonly type: string

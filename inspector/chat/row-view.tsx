@@ -1,6 +1,6 @@
+import type { Row } from 'millrace/view'
 import type { ComponentType } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { Row } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import './rows.css'
 import { CallCard } from './call-card.tsx'
@@ -25,7 +25,7 @@ export interface RowProps<Kind extends Row> extends RowViewProps<Kind> {
 type Kind = readonly [View: ComponentType<RowProps<never>>, name: string]
 
 const kinds: Record<Row['kind'], Kind> = {
-  said: [SaidRowView, 'You said'],
+  input: [SaidRowView, 'You said'],
   text: [TextRowView, 'The agent said'],
   reasoning: [ThoughtRowView, 'The agent thought'],
   call: [CallCard, 'Tool'],
@@ -38,7 +38,7 @@ export function RowView({ row, session, waits }: RowViewProps) {
   const { version, kind } = row
   return useMemo(() => {
     const [View, name] = kinds[kind]
-    const label = kind === 'call' ? `${name} ${row.call.name}` : name
+    const label = kind === 'call' ? `${name} ${row.name}` : name
     return (
       <article class="chat-row" data-kind={kind} aria-label={label} tabIndex={-1}>
         <View row={row as never} version={version} session={session} waits={waits} />

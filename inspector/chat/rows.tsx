@@ -1,9 +1,9 @@
-import type { Log } from '../log/types.ts'
+import type { LogView } from 'millrace/view'
 import type { Session } from '../session.ts'
 import { RowView } from './row-view.tsx'
 
 export interface RowsProps {
-  readonly log: Log
+  readonly log: LogView
   /** Without it nothing can be acted on. */
   readonly session: Session | undefined
 }

@@ -1,8 +1,8 @@
+import type { InputView } from 'millrace/view'
 import { CopyButton } from '../copy-button.tsx'
 import { clockTime } from '../format.ts'
 import { IconButton } from '../icon-button.tsx'
 import { visible } from '../json/visible.ts'
-import type { SaidRow } from '../log/types.ts'
 import { forkWith } from './actions.ts'
 import { Attachments } from './attachments.tsx'
 import { draftFrom } from './draft.ts'
@@ -11,7 +11,7 @@ import { modes } from './modes.ts'
 import type { RowProps } from './row-view.tsx'
 
 /** What a person said. */
-export function SaidRowView({ row, session, waits }: RowProps<SaidRow>) {
+export function SaidRowView({ row, session, waits }: RowProps<InputView>) {
   const draft = draftFrom(row.message)
   const { text, attachments } = draft
   const fate = waits ? waitWords(row) : heardWords(row)
@@ -37,11 +37,11 @@ export function SaidRowView({ row, session, waits }: RowProps<SaidRow>) {
   )
 }
 
-function waitWords({ held, mode }: SaidRow): string {
+function waitWords({ held, mode }: InputView): string {
   return held ? 'Held back by the stop: heard with your next message' : modes[mode as Mode]
 }
 
-function heardWords({ mode, run, seq }: SaidRow): string | undefined {
+function heardWords({ mode, run, seq }: InputView): string | undefined {
   if (mode === 'interrupt') return 'Interrupted the run'
   return mode === 'steer' && run && seq > run.seq ? 'Heard while it ran' : undefined
 }

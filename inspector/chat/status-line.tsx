@@ -1,8 +1,8 @@
+import type { LogView } from 'millrace/view'
+import { statusOf } from 'millrace/view'
 import { useEffect } from 'preact/hooks'
 import { now } from '../clock.ts'
 import { duration } from '../format.ts'
-import { statusOf } from '../log/fold.ts'
-import type { Log } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import { say } from '../state.ts'
 import { understood } from '../voice/voice.ts'
@@ -39,7 +39,7 @@ export function StatusLine({ session }: { readonly session: Session }) {
 }
 
 /** Since when nobody has taken the work up yet, or the model is silent. */
-function silentSince(log: Log): number | undefined {
+function silentSince(log: LogView): number | undefined {
   const { run, round } = log.open
   if (statusOf(log) === 'queued') return log.waiting.at(-1)?.at
   if (!round) return run?.startedAt

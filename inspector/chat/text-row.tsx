@@ -1,12 +1,12 @@
+import type { TextView } from 'millrace/view'
 import { CopyButton } from '../copy-button.tsx'
 import { visible } from '../json/visible.ts'
-import type { TextRow } from '../log/types.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { RowProps } from './row-view.tsx'
 import { excerpt, whole } from './text-tail.ts'
 
 /** What the agent says. */
-export function TextRowView({ row: { text, heard }, version }: RowProps<TextRow>) {
+export function TextRowView({ row: { text, heard }, version }: RowProps<TextView>) {
   return (
     <div class="chat-text">
       <Markdown text={text} version={version} />

@@ -1,12 +1,12 @@
+import type { TextView } from 'millrace/view'
 import { useState } from 'preact/hooks'
 import { duration } from '../format.ts'
-import type { TextRow } from '../log/types.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { RowProps } from './row-view.tsx'
 import { lastLine } from './text-tail.ts'
 
 /** What the model thinks, folded away. While it does, its last line shows that something goes on. */
-export function ThoughtRowView({ row, version }: RowProps<TextRow>) {
+export function ThoughtRowView({ row, version }: RowProps<TextView>) {
   const [open, setOpen] = useState(false)
   const { text, at, endedAt } = row
   return (

@@ -1,17 +1,17 @@
+import type { ApprovalView, CallView, ToolResultEvent } from 'millrace/view'
 import { decisionWords } from '../chat/approval.tsx'
-import { phaseOf, phaseWords, ranMs } from '../chat/call-phase.ts'
+import { ranMs, stateWords } from '../chat/call-phase.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { preview } from '../json/preview.ts'
 import { visible } from '../json/visible.ts'
-import type { Approval, Call, ToolResult } from '../log/types.ts'
 import type { Fact } from './head.tsx'
 import { Fault, Head } from './head.tsx'
 import { roundLink, runLink } from './links.tsx'
 import { List, Section } from './list.tsx'
 
 export interface CallDetailProps {
-  readonly call: Call
+  readonly call: CallView
   /** The time up to which it has gone. */
   readonly at: number
 }
@@ -26,7 +26,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
         title={call.name}
         seq={call.seq}
         facts={[
-          ['State', phaseWords(phaseOf(call))],
+          ['State', stateWords[call.state]],
           ...phases(call, at),
           ['Beside the model', result && `for ${duration(result.overlapMs)}`],
           ['Attempts', attempts > 1 && attempts],
@@ -63,7 +63,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
 }
 
 /** When it came how far, each from the end of the one before. */
-function phases(call: Call, at: number): Fact[] {
+function phases(call: CallView, at: number): Fact[] {
   const { begunAt, closedAt, startedAt, endedAt } = call
   return [
     ['Arguments', `${clockTime(begunAt)}, written in ${duration((closedAt ?? endedAt ?? at) - begunAt)}`],
@@ -73,7 +73,7 @@ function phases(call: Call, at: number): Fact[] {
   ]
 }
 
-function decided({ request, at, decision, decidedAt = at }: Approval) {
+function decided({ request, at, decision, decidedAt = at }: ApprovalView) {
   const because = (reason: string | undefined) => (reason ? `: ${visible(reason)}` : '')
   return (
     <>
@@ -87,7 +87,7 @@ function decided({ request, at, decision, decidedAt = at }: Approval) {
   )
 }
 
-const partView = (label: string) => (part: ToolResult['output'][number], place: number) => (
+const partView = (label: string) => (part: ToolResultEvent['output'][number], place: number) => (
   <JsonView
     key={`${label} ${place}`}
     label={`${label}: ${part.type}`}

@@ -1,6 +1,6 @@
+import type { RunView } from 'millrace/view'
 import { useMemo } from 'preact/hooks'
 import { now } from '../clock.ts'
-import type { Run } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import type { Selection } from '../state.ts'
 import { selectedRun, selection, show } from '../state.ts'
@@ -28,7 +28,7 @@ function detailOf(chosen: Selection, { thread }: Session, at: number) {
   return <RoundDetail key={chosen.round.seq} thread={thread} round={chosen.round} at={at} />
 }
 
-function Nothing({ run }: { readonly run: Run | undefined }) {
+function Nothing({ run }: { readonly run: RunView | undefined }) {
   return (
     <p class="quiet">
       Nothing is chosen. Choose a bar of the timeline, “Details” of something in the chat, or{' '}

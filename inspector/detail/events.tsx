@@ -18,7 +18,7 @@ import { useEntryIndex, useShownEntry, want, wantAll, wanted } from './use-entry
 
 /** The log of the thread as it is, entry by entry. */
 export function Events({ session }: { readonly session: Session }) {
-  const { log, thread } = session
+  const { entries, thread } = session
   const { kinds, text, onlyRun } = wanted.value
   const index = useEntryIndex(session)
   const { found, done } = index
@@ -47,7 +47,7 @@ export function Events({ session }: { readonly session: Session }) {
         })}
         {selectedRun.value && chip('only the chosen run', onlyRun, () => want({ onlyRun: !onlyRun }))}
         <span class="quiet">
-          {number(found.length)} of {number(log.entries.length)}
+          {number(found.length)} of {number(entries.length)}
           {done ? '' : ', looking …'}
         </span>
         <IconButton
@@ -63,7 +63,7 @@ export function Events({ session }: { readonly session: Session }) {
           }
         />
       </div>
-      {done && found.length === 0 && log.entries.length > 0 && (
+      {done && found.length === 0 && entries.length > 0 && (
         <p class="quiet">
           There is no such event.{' '}
           <button type="button" onClick={wantAll}>

@@ -1,6 +1,6 @@
 import type { MillraceError, RemoteThread } from 'millrace/client'
+import type { RoundView } from 'millrace/view'
 import { useEffect, useState } from 'preact/hooks'
-import type { Round } from '../log/types.ts'
 
 export type Exchange = Awaited<ReturnType<RemoteThread['exchanges']>>[number]
 
@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** Asks the server for the requests of a round, and again whenever the round has come further: it ended, or was sent once more. */
-export function useExchanges(thread: RemoteThread, round: Round): Asked {
+export function useExchanges(thread: RemoteThread, round: RoundView): Asked {
   const [known, setKnown] = useState<Omit<Asked, 'again'>>({})
   const [times, setTimes] = useState(0)
   useEffect(() => {

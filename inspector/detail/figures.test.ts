@@ -1,9 +1,9 @@
+import type { RoundView } from 'millrace/view'
 import { expect, it } from 'vitest'
-import type { Round } from '../log/types.ts'
 import { firstTokenMs, roundMs, tokensPerSecond, usageFacts } from './figures.ts'
 
 const round = (more: object) =>
-  ({ startedAt: 1000, firstAt: 1500, endedAt: 3500, ...more }) as unknown as Round
+  ({ startedAt: 1000, firstAt: 1500, endedAt: 3500, ...more }) as unknown as RoundView
 const usage = { outputTokens: 100 }
 
 it('the cache hits are the share of the input that came from the cache', () => {

@@ -1,18 +1,18 @@
+import type { RoundView, Usage } from 'millrace/view'
 import { number } from '../format.ts'
-import type { Round, Usage } from '../log/types.ts'
 import type { Fact } from './head.tsx'
 
 /** The time to the first word, as exactly as it is known: from the process that asked, or from the log. */
-export function firstTokenMs({ end, firstAt, startedAt }: Round): number | undefined {
+export function firstTokenMs({ end, firstAt, startedAt }: RoundView): number | undefined {
   return end?.timings?.firstEventMs ?? (firstAt && firstAt - startedAt)
 }
 
-export function roundMs({ end, endedAt, startedAt }: Round): number | undefined {
+export function roundMs({ end, endedAt, startedAt }: RoundView): number | undefined {
   return end?.timings?.ms ?? (endedAt && endedAt - startedAt)
 }
 
 /** Of output, without the time in which no model was talking. */
-export function tokensPerSecond(rounds: readonly Round[]): number | undefined {
+export function tokensPerSecond(rounds: readonly RoundView[]): number | undefined {
   let tokens = 0
   let ms = 0
   for (const round of rounds) {
@@ -23,7 +23,7 @@ export function tokensPerSecond(rounds: readonly Round[]): number | undefined {
 }
 
 /** Tokens, how much of them the provider's cache gave, and how quickly they came. */
-export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly Round[]): Fact[] {
+export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly RoundView[]): Fact[] {
   const { inputTokens, cacheReadTokens = 0 } = usage
   const speed = tokensPerSecond(rounds)
   return [

@@ -1,7 +1,7 @@
+import type { ErrorJson } from 'millrace/view'
 import type { ComponentChildren } from 'preact'
 import { number } from '../format.ts'
 import { visible } from '../json/visible.ts'
-import type { Failure } from '../log/types.ts'
 import { eventLink } from './links.tsx'
 
 /** One without a value is not there. */
@@ -51,7 +51,7 @@ export function Fault({ text }: { readonly text: string | undefined }) {
 }
 
 export function failureWords(
-  error: Pick<Failure, 'code' | 'message' | 'cause'> | undefined,
+  error: Pick<ErrorJson, 'code' | 'message' | 'cause'> | undefined,
 ): string | undefined {
   return error && `${error.code}: ${error.message}${error.cause ? ` (${error.cause})` : ''}`
 }

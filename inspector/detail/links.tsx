@@ -1,4 +1,4 @@
-import type { Call, Round, Run } from '../log/types.ts'
+import type { CallView, RoundView, RunView } from 'millrace/view'
 import { show, showEntry } from '../state.ts'
 
 /** Words that lead to something else in the panel. */
@@ -8,11 +8,12 @@ export const link = (text: string, onClick: () => void) => (
   </button>
 )
 
-export const runLink = (run: Run) => link(`Run of ${run.agent}`, () => show({ kind: 'run', run }))
+export const runLink = (run: RunView) => link(`Run of ${run.agent}`, () => show({ kind: 'run', run }))
 
-export const roundLink = (round: Round) => link(`Round ${round.number}`, () => show({ kind: 'round', round }))
+export const roundLink = (round: RoundView) =>
+  link(`Round ${round.number}`, () => show({ kind: 'round', round }))
 
-export const callLink = (call: Call, text: string) => link(text, () => show({ kind: 'call', call }))
+export const callLink = (call: CallView, text: string) => link(text, () => show({ kind: 'call', call }))
 
 /** To its place among the raw events. */
 export const eventLink = (seq: number) => link(`Event ${seq}`, () => showEntry(seq))

@@ -1,9 +1,9 @@
+import type { CallView } from 'millrace/view'
 import { expect, it } from 'vitest'
-import type { Call } from '../log/types.ts'
 import { toolUses } from './offered.ts'
 
-const call = (name: string, more: Partial<Call> = {}) => ({ name, ...more }) as Call
-const result = (ms: number, isError = false) => ({ ms, isError }) as Call['result']
+const call = (name: string, more: Partial<CallView> = {}) => ({ name, ...more }) as CallView
+const result = (ms: number, isError = false) => ({ ms, isError }) as CallView['result']
 
 it('tools that were offered are told in their order, with how they were called', () => {
   const first = call('look', { result: result(10) })

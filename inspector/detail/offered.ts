@@ -1,8 +1,8 @@
-import type { Call } from '../log/types.ts'
+import type { CallView } from 'millrace/view'
 
 export interface ToolUse {
   readonly name: string
-  readonly calls: readonly Call[]
+  readonly calls: readonly CallView[]
   /** For how long it ran, all calls together. */
   readonly ms: number
   readonly failed: number
@@ -11,7 +11,7 @@ export interface ToolUse {
 }
 
 /** Tools by name: those that were offered in their order, if that is known, then those that were called all the same. */
-export function toolUses(calls: readonly Call[], offered?: readonly string[]): ToolUse[] {
+export function toolUses(calls: readonly CallView[], offered?: readonly string[]): ToolUse[] {
   const called = Map.groupBy(calls, ({ name }) => name)
   return [...new Set([...(offered ?? []), ...called.keys()])].map((name) => {
     const own = called.get(name) ?? []

@@ -1,7 +1,7 @@
 import type { RemoteThread } from 'millrace/client'
+import type { RoundView, ToolResultEvent } from 'millrace/view'
 import { clockTime, duration } from '../format.ts'
 import { visible } from '../json/visible.ts'
-import type { Round, ToolResult } from '../log/types.ts'
 import { ExchangeList } from './exchange-list.tsx'
 import { useExchanges } from './exchanges.ts'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
@@ -13,7 +13,7 @@ import { Tools } from './tools.tsx'
 
 export interface RoundDetailProps {
   readonly thread: RemoteThread
-  readonly round: Round
+  readonly round: RoundView
   /** The time up to which it has gone. */
   readonly at: number
 }
@@ -45,7 +45,7 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
           `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${failureWords(error)}`
         }
       </List>
-      <Heard title="Heard for the first time" said={round.heard} />
+      <Heard title="Heard for the first time" said={round.inputs} />
       <Tools calls={calls} offered={asked.exchanges?.at(-1)?.tools} />
       <List
         title="Schema errors"
@@ -59,4 +59,4 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
 }
 
 /** Why a call was not run, as the model was told. */
-const textOf = (part: ToolResult['output'][number]) => part.type === 'text' && visible(part.text)
+const textOf = (part: ToolResultEvent['output'][number]) => part.type === 'text' && visible(part.text)

@@ -1,6 +1,6 @@
+import type { LegView, RunView } from 'millrace/view'
 import { outcomeWords, workedMs } from '../chat/outcome.ts'
 import { clockTime, duration } from '../format.ts'
-import type { Leg, Run } from '../log/types.ts'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
 import { Fault, failureWords, Head } from './head.tsx'
 import { Heard } from './heard.tsx'
@@ -9,7 +9,7 @@ import { List } from './list.tsx'
 import { Tools } from './tools.tsx'
 
 export interface RunDetailProps {
-  readonly run: Run
+  readonly run: RunView
   /** The time up to which it has gone. */
   readonly at: number
 }
@@ -23,7 +23,7 @@ export function RunDetail({ run, at }: RunDetailProps) {
         title={`Run of ${run.agent}`}
         seq={run.seq}
         facts={[
-          ['Outcome', outcome ? outcomeWords(outcome) : 'Goes on'],
+          ['Outcome', outcome ? outcomeWords[outcome] : 'Goes on'],
           ['Began', clockTime(run.startedAt)],
           ['Took', duration(at - run.startedAt)],
           ['Worked on', isShared && `for ${duration(workedMs(run))}`],
@@ -34,7 +34,7 @@ export function RunDetail({ run, at }: RunDetailProps) {
       >
         <Fault text={failureWords(run.error)} />
       </Head>
-      <Heard title="What it heard" said={run.said} />
+      <Heard title="What it heard" said={run.inputs} />
       <List title="Rounds" items={rounds}>
         {(round) => [
           roundLink(round),
@@ -54,7 +54,7 @@ export function RunDetail({ run, at }: RunDetailProps) {
             `${began[leg.why]} at ${clockTime(leg.at)}`,
             leg.losses > 0 && `after ${leg.losses} lost`,
             after(leg.endedAt && leg.endedAt - leg.at, 'long'),
-            leg.outcome ? outcomeWords(leg.outcome) : leg === legs.at(-1) ? 'goes on' : 'lost',
+            leg.outcome ? outcomeWords[leg.outcome] : leg === legs.at(-1) ? 'goes on' : 'lost',
           ),
           ' ',
           <code>{leg.runId}</code>,
@@ -64,7 +64,7 @@ export function RunDetail({ run, at }: RunDetailProps) {
   )
 }
 
-const began: Readonly<Record<Leg['why'], string>> = {
+const began: Readonly<Record<LegView['why'], string>> = {
   first: 'Began',
   lost: 'Taken over',
   person: 'Went on after a decision',

@@ -1,13 +1,13 @@
-import { phaseOf, phaseWords } from '../chat/call-phase.ts'
+import type { CallView } from 'millrace/view'
+import { stateWords } from '../chat/call-phase.ts'
 import { duration, number } from '../format.ts'
-import type { Call } from '../log/types.ts'
 import { Fault } from './head.tsx'
 import { callLink } from './links.tsx'
 import { Items, List } from './list.tsx'
 import { toolUses } from './offered.ts'
 
 export interface ToolsProps {
-  readonly calls: readonly Call[]
+  readonly calls: readonly CallView[]
   /** The names of those that could have been called, where that is known. */
   readonly offered?: readonly string[] | undefined
 }
@@ -32,7 +32,7 @@ export function Tools({ calls, offered }: ToolsProps) {
   )
 }
 
-function whatBecame(call: Call): string {
-  const words = phaseWords(phaseOf(call))
+function whatBecame(call: CallView): string {
+  const words = stateWords[call.state]
   return call.result ? `${words}, ${duration(call.result.ms)}` : words
 }

@@ -32,7 +32,7 @@ const few = 100
 
 /** The entries that are wanted. It grows with the log, and frame by frame as it is looked through. */
 export function useEntryIndex(session: Session): EntryIndex {
-  const { entries } = session.log
+  const { entries } = session
   const [, drawAgain] = useState(0)
   const { kinds, text, onlyRun } = wanted.value
   const run = onlyRun ? selectedRun.value : undefined

@@ -1,14 +1,14 @@
+import type { GrowingText } from 'millrace/view'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Growing } from '../log/types.ts'
-import { markdownWriter } from './blocks.ts'
-import { domPen } from './dom-pen.ts'
+import { markdownParser } from '../../src/view/markdown/index.ts'
+import { domSink } from './dom-sink.ts'
 import './markdown.css'
 
 /**
  * Markdown that is still being written. A render draws the pieces that have come since the last one and touches nothing else; `version`
  * is there to be another when some have. The inside of the element is drawn by hand, Preact knows only of the element.
  */
-export function Markdown({ text }: { text: Growing; version: number }) {
+export function Markdown({ text }: { text: GrowingText; version: number }) {
   const root = useRef<HTMLDivElement>(null)
   const goOn = useRef<() => void>(undefined)
 
@@ -23,19 +23,19 @@ export function Markdown({ text }: { text: Growing; version: number }) {
   return <div class="md" ref={root} />
 }
 
-function draw(text: Growing, root: HTMLElement) {
-  const pen = domPen(root)
-  const writer = markdownWriter(pen)
+function draw(text: GrowingText, root: HTMLElement) {
+  const sink = domSink(root)
+  const parser = markdownParser(sink)
   let pieces = 0
   return {
     goOn() {
-      writer.write(text.pieces.slice(pieces).join(''))
+      parser.write(text.pieces.slice(pieces).join(''))
       pieces = text.pieces.length
-      if (text.closed) writer.end()
-      pen.flush()
+      if (text.closed) parser.end()
+      sink.flush()
     },
     end() {
-      pen.dispose()
+      sink.dispose()
       root.replaceChildren()
     },
   }

@@ -1,4 +1,4 @@
-import type { Call } from '../log/types.ts'
+import type { CallView } from 'millrace/view'
 import type { Frame, Part } from './chart.ts'
 import type { Span } from './spans.ts'
 import { merged, without } from './spans.ts'
@@ -7,7 +7,7 @@ import { partOf, workedUntil } from './steps.ts'
 import { plural } from './words.ts'
 
 /** What happened to a call, one thing after the other. There is always something, even if it took no time. */
-export function callPart(call: Call, frame: Frame): Part {
+export function callPart(call: CallView, frame: Frame): Part {
   const { name, round, seq, begunAt: start, endedAt } = call
   const end = Math.max(start, endedAt ?? frame.end)
   const phases = phasesOf(call, end, frame)
@@ -19,7 +19,7 @@ export function callPart(call: Call, frame: Frame): Part {
   return partOf({ of: { kind: 'call', call }, name, round, seq, start, end, endedAt, phases, marks }, frame)
 }
 
-function phasesOf(call: Call, end: number, frame: Frame): Phase[] {
+function phasesOf(call: CallView, end: number, frame: Frame): Phase[] {
   const { name, begunAt, closedAt, endedAt, problem, provider, result } = call
   if (provider) {
     const trouble = provider.isError ? 'failed' : undefined
@@ -52,7 +52,7 @@ function phasesOf(call: Call, end: number, frame: Frame): Phase[] {
 }
 
 /** Each time it was started, until it had its result, was started again, or its process was gone. */
-function runsOf(call: Call, end: number, frame: Frame): Phase[] {
+function runsOf(call: CallView, end: number, frame: Frame): Phase[] {
   const { name, result } = call
   const reports = timesOf(call, 'tool-progress', frame).length
   const more = reports > 0 ? [plural(reports, 'report')] : []
@@ -68,6 +68,6 @@ function runsOf(call: Call, end: number, frame: Frame): Phase[] {
 }
 
 /** When it was started, or reported. */
-function timesOf({ callId }: Call, type: 'tool-start' | 'tool-progress', { told }: Frame): number[] {
+function timesOf({ callId }: CallView, type: 'tool-start' | 'tool-progress', { told }: Frame): number[] {
   return (told.get(`${type} ${callId}`) ?? []).map(({ at }) => at)
 }

@@ -88,8 +88,8 @@ describe('in words', () => {
     [1850, tell.roundEnds(1)],
     [1850, tell.ends()],
   ]
-  const { log, run } = runOf(told)
-  const chart = layout(log, run, { now: 0 })
+  const { entries, run } = runOf(told)
+  const chart = layout(entries, run, { now: 0 })
   const running = chart.lanes[1]?.bars[1] as Bar
 
   test('a bar says what it is, from when to when, and how long', () => {

@@ -1,10 +1,10 @@
-import type { Round } from '../log/types.ts'
+import type { RoundView } from 'millrace/view'
 import { callPart } from './call-part.ts'
 import type { Bar, Frame, Lane, Part } from './chart.ts'
 import { roundPart } from './round-part.ts'
 
 /** A round, and below it the calls that it made, in as few lanes as they can share. */
-export function lanesOf(round: Round, frame: Frame): Lane[] {
+export function lanesOf(round: RoundView, frame: Frame): Lane[] {
   const laneOf = (parts: readonly Part[], isRound: boolean): Lane => ({
     name: namesOf(parts),
     isRound,

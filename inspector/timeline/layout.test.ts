@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { Entry, ThreadEvent } from 'millrace/client'
+import type { RunView } from 'millrace/view'
+import { take } from 'millrace/view'
 import { describe, expect, test } from 'vitest'
-import { take } from '../log/fold.ts'
-import type { Run } from '../log/types.ts'
 import type { Bar, Chart, Lane } from './chart.ts'
 import { layout } from './layout.ts'
 import { randomRun } from './random-run.test-kit.ts'
@@ -16,8 +16,8 @@ function chartOf(
   now = 0,
   absences: { from: number; to: number | undefined }[] = [],
 ): Chart {
-  const { log, run } = runOf(told)
-  return layout(log, run, { now: zero + now, absences })
+  const { entries, run } = runOf(told)
+  return layout(entries, run, { now: zero + now, absences })
 }
 
 /** Each bar as `kind from–to`, in milliseconds since the beginning; `!` where something went wrong, `…` where it goes on. */
@@ -78,7 +78,7 @@ describe('a round', () => {
       [1500, tell.ends()],
     ]).map((entry) => (entry.seq === 4 || entry.seq === 5 ? { ...entry, from: entry.seq } : entry))
     const log = logOf(joined)
-    const chart = layout(log, log.runs[0] as Run, { now: 0 })
+    const chart = layout(joined, log.runs[0] as RunView, { now: 0 })
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–400', 'think 400–700', 'text 700–1400'] })
   })
 
@@ -287,8 +287,12 @@ describe('calls', () => {
       name: 'web_search',
       ...more,
     })
-    const { log, run } = runOf([...hello, [10, told({ input: 'rivers' })], [90, told({ output: [] })]])
-    const bars = () => layout(log, run, { now: zero + 100 }).lanes[1]?.bars
+    const { entries, log, run } = runOf([
+      ...hello,
+      [10, told({ input: 'rivers' })],
+      [90, told({ output: [] })],
+    ])
+    const bars = () => layout(entries, run, { now: zero + 100 }).lanes[1]?.bars
     expect(bars()).toMatchObject([{ kind: 'run', start: zero + 10, end: zero + 90, bad: false }])
     take(log, { seq: 6, at: zero + 95, event: told({ isError: true }) })
     expect(bars()).toMatchObject([{ what: 'web_search running at the provider', more: ['failed'] }])
@@ -370,8 +374,8 @@ describe('whatever happens in a run', () => {
   test('no two bars of a lane overlap, and all of them are on the axis', () => {
     fc.assert(
       fc.property(runs, ([told, later]) => {
-        const { log, run } = runOf(told)
-        const chart = layout(log, run, { now: run.lastAt + later })
+        const { entries, run } = runOf(told)
+        const chart = layout(entries, run, { now: run.lastAt + later })
         for (const { bars, marks } of chart.lanes) {
           expect(bars.length).toBeGreaterThan(0)
           for (const [index, { start, end }] of bars.entries()) {
@@ -388,8 +392,8 @@ describe('whatever happens in a run', () => {
   test('every call is there once, in one lane, and every round has its own', () => {
     fc.assert(
       fc.property(runs, ([told, later]) => {
-        const { log, run } = runOf(told)
-        const { lanes } = layout(log, run, { now: run.lastAt + later })
+        const { entries, run } = runOf(told)
+        const { lanes } = layout(entries, run, { now: run.lastAt + later })
         const homes = lanes.map(
           ({ bars }) =>
             new Set(bars.map(({ of }) => (of?.kind === 'call' ? of.call : of?.kind === 'round' && of.round))),

@@ -1,5 +1,6 @@
+import type { Entry } from 'millrace/client'
+import type { RunView } from 'millrace/view'
 import { duration } from '../format.ts'
-import type { Log, Run } from '../log/types.ts'
 import { foldedAxis } from './axis.ts'
 import type { BandKind, BarKind, Chart, Frame, Rest } from './chart.ts'
 import { lanesOf } from './lanes.ts'
@@ -17,11 +18,15 @@ export interface LayoutOptions {
 }
 
 /** Where everything of a run goes: the rounds in lanes of their own, below each the calls that it made. */
-export function layout(log: Log, run: Run, { now, absences = [] }: LayoutOptions): Chart {
+export function layout(
+  entries: readonly Entry[],
+  run: RunView,
+  { now, absences = [] }: LayoutOptions,
+): Chart {
   const live = isLive(run)
   const start = run.startedAt
   const end = Math.max(start, run.lastAt, live ? now : 0)
-  const frame: Frame = { start, end, live, rests: restsOf(run), told: toldOfCalls(log, run) }
+  const frame: Frame = { start, end, live, rests: restsOf(run), told: toldOfCalls(entries, run) }
   const lanes = run.rounds.flatMap((round) => lanesOf(round, frame))
   const busy = lanes.flatMap(({ bars }) => bars.filter(({ kind }) => !idle.includes(kind)))
   const axis = foldedAxis({ start, end, busy })
@@ -50,11 +55,11 @@ export function layout(log: Log, run: Run, { now, absences = [] }: LayoutOptions
 }
 
 /** One that waits for a person goes on, too, though nobody works on it. */
-export function isLive({ outcome }: Run): boolean {
+export function isLive({ outcome }: RunView): boolean {
   return outcome === undefined || outcome === 'suspended'
 }
 
-function restsOf({ legs, lastAt, outcome }: Run): Rest[] {
+function restsOf({ legs, lastAt, outcome }: RunView): Rest[] {
   const rests = legs.slice(1).map((leg, index): Rest => {
     const start = legs[index]?.endedAt ?? leg.at
     return { start, end: leg.at, lost: leg.why === 'lost' }
@@ -63,7 +68,7 @@ function restsOf({ legs, lastAt, outcome }: Run): Rest[] {
 }
 
 /** When each call was started and reported. What a sub-agent says word by word is no report of how far it is. */
-function toldOfCalls({ entries }: Log, { seq, lastSeq }: Run): Frame['told'] {
+function toldOfCalls(entries: readonly Entry[], { seq, lastSeq }: RunView): Frame['told'] {
   const told = entries.filter(
     (entry) =>
       entry.seq >= seq &&

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { LogView, RunView } from 'millrace/view'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Log, Run } from '../log/types.ts'
 import { layout } from './layout.ts'
 import { randomRun } from './random-run.test-kit.ts'
 import { recorded, replay } from './replay.ts'
@@ -8,7 +8,7 @@ import type { Told } from './written.test-kit.ts'
 import { entriesOf, logOf, tell, zero } from './written.test-kit.ts'
 
 /** What of a log can be told apart by looking at it. */
-function seen({ rows, waiting, runs, head }: Log) {
+function seen({ rows, waiting, runs, head }: LogView) {
   return {
     head,
     rows: rows.map((row) => [
@@ -26,7 +26,7 @@ function seen({ rows, waiting, runs, head }: Log) {
 function replayOf(told: readonly Told[]) {
   const entries = entriesOf(told)
   const log = logOf(entries)
-  const chart = layout(log, log.runs.at(-1) as Run, { now: 0 })
+  const chart = layout(entries, log.runs.at(-1) as RunView, { now: 0 })
   return { entries, chart, again: replay(entries, chart) }
 }
 
@@ -93,7 +93,7 @@ test('what is replayed is read as it was first written, page by page, with what 
       return entries.filter(({ seq }) => seq > after).slice(0, 10)
     },
   }
-  const read = await recorded({ log, thread: thread as never }, log.runs[0] as Run)
+  const read = await recorded({ entries, thread: thread as never }, log.runs[0] as RunView)
   expect(read.map(({ seq }) => seq)).toEqual([1, ...Array.from({ length: 24 }, (_, index) => index + 3)])
   expect(asked.slice(0, 2)).toMatchObject([
     { after: 2, split: true },

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { Entry } from 'millrace/client'
-import { emptyLog, take } from '../log/fold.ts'
-import type { Run } from '../log/types.ts'
+import type { RunView } from 'millrace/view'
+import { createView, take } from 'millrace/view'
 import type { Session } from '../session.ts'
 import type { Chart } from './chart.ts'
 import { clamp } from './spans.ts'
@@ -19,7 +19,7 @@ export function replay(
   const playing = signal(false)
   const speed = signal(1)
   let frame = 0
-  let log = emptyLog()
+  let log = createView()
   let logTime = start
   let taken = 0
   let beginnings = 0
@@ -63,7 +63,7 @@ export function replay(
   function logNow() {
     const now = time.value < end ? time.value : Infinity
     if (now < logTime) {
-      log = emptyLog()
+      log = createView()
       taken = 0
       beginnings++
     }
@@ -81,9 +81,12 @@ const pageSize = 10_000
  * The entries of a run as they were first written, with what was said before and it heard. In the log that is shown, words that came
  * one by one may be joined.
  */
-export async function recorded({ thread, log }: Pick<Session, 'thread' | 'log'>, run: Run): Promise<Entry[]> {
-  const { seq, lastSeq, said } = run
-  const entries = log.entries.filter((entry) => entry.seq < seq && said.some((one) => one.seq === entry.seq))
+export async function recorded(session: Pick<Session, 'thread' | 'entries'>, run: RunView): Promise<Entry[]> {
+  const { thread } = session
+  const { seq, lastSeq, inputs } = run
+  const entries = session.entries.filter(
+    (entry) => entry.seq < seq && inputs.some((one) => one.seq === entry.seq),
+  )
   for (let after = seq - 1; after < lastSeq; ) {
     const page = await thread.read({ after, limit: pageSize, split: true })
     entries.push(...page)

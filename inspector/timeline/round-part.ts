@@ -1,5 +1,5 @@
-import { textOf } from '../log/fold.ts'
-import type { Round, SaidRow } from '../log/types.ts'
+import type { InputView, RoundView } from 'millrace/view'
+import { textOf } from 'millrace/view'
 import type { Frame, MarkKind, Part } from './chart.ts'
 import { clamp } from './spans.ts'
 import type { Phase, Told } from './steps.ts'
@@ -7,7 +7,7 @@ import { partOf, workedUntil } from './steps.ts'
 import { exact } from './words.ts'
 
 /** One generation: it is waited for, perhaps asked for again, and then it thinks and writes. Its calls have lanes of their own. */
-export function roundPart(round: Round, frame: Frame): Part {
+export function roundPart(round: RoundView, frame: Frame): Part {
   const { seq, number, model, startedAt: start, endedAt, retracted } = round
   const name = `Round ${number}`
   const phases: Phase[] = []
@@ -55,34 +55,32 @@ export function roundPart(round: Round, frame: Frame): Part {
  * What it thought and wrote. Each part begins where what came before it ended, since the model was at work on it from then on; but no
  * later than its first words: some wires close a call only when all is said.
  */
-function partsOf({ texts, calls, endedAt }: Round, name: string, firstAt: number): Phase[] {
+function partsOf({ parts, endedAt }: RoundView, name: string, firstAt: number): Phase[] {
   let free = firstAt
-  return [...texts, ...calls]
-    .sort((a, b) => a.seq - b.seq)
-    .flatMap((part): Phase[] => {
-      const from = free
-      if ('callId' in part) {
-        free = Math.max(from, part.closedAt ?? part.begunAt)
-        return []
-      }
-      const { kind, text } = part
-      free = Math.max(from, part.endedAt)
-      const isThought = kind === 'reasoning'
-      return [
-        {
-          kind: isThought ? 'think' : 'text',
-          what: `${name}, ${isThought ? 'thinking' : 'writing'}`,
-          more: [`${text.chars} characters`],
-          start: Math.max(firstAt, Math.min(from, part.at)),
-          end: text.closed || endedAt !== undefined ? part.endedAt : Infinity,
-        },
-      ]
-    })
+  return parts.flatMap((part): Phase[] => {
+    const from = free
+    if (part.kind === 'call') {
+      free = Math.max(from, part.closedAt ?? part.begunAt)
+      return []
+    }
+    const { kind, text } = part
+    free = Math.max(from, part.endedAt)
+    const isThought = kind === 'reasoning'
+    return [
+      {
+        kind: isThought ? 'think' : 'text',
+        what: `${name}, ${isThought ? 'thinking' : 'writing'}`,
+        more: [`${text.chars} characters`],
+        start: Math.max(firstAt, Math.min(from, part.at)),
+        end: text.closed || endedAt !== undefined ? part.endedAt : Infinity,
+      },
+    ]
+  })
 }
 
 /** What a run answers it hears before its first round; what people add while it goes on, before a later one. */
-function heardBy(round: Round): readonly SaidRow[] {
-  const { said, rounds } = round.run
-  if (round !== rounds[0]) return round.heard
-  return said.filter((one) => !rounds.some((other) => other !== round && other.heard.includes(one)))
+function heardBy(round: RoundView): readonly InputView[] {
+  const { inputs, rounds } = round.run
+  if (round !== rounds[0]) return round.inputs
+  return inputs.filter((one) => !rounds.some((other) => other !== round && other.inputs.includes(one)))
 }

@@ -1,4 +1,4 @@
-import type { Round } from '../log/types.ts'
+import type { RoundView } from 'millrace/view'
 import type { Selection } from '../state.ts'
 import type { BarKind, Frame, MarkKind, Part, Step } from './chart.ts'
 import { clamp } from './spans.ts'
@@ -38,7 +38,7 @@ export function stepsOf<Kind extends string>(
 export interface Owner {
   readonly of: Selection
   readonly name: string
-  readonly round: Round
+  readonly round: RoundView
   readonly seq: number
   readonly start: number
   readonly end: number

@@ -1,10 +1,10 @@
+import type { RunView } from 'millrace/view'
 import './timeline.css'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { now } from '../clock.ts'
 import { clockTime, duration } from '../format.ts'
 import { Icon } from '../icons.tsx'
-import type { Run } from '../log/types.ts'
 import type { Session } from '../session.ts'
 import { say, selectedRun, selection } from '../state.ts'
 import type { Chart } from './chart.ts'
@@ -53,19 +53,22 @@ export function Timeline({ session }: { readonly session: Session }) {
           </option>
         ))}
       </select>
-      <RunView key={run.seq} session={session} run={run} />
+      <RunChart key={run.seq} session={session} run={run} />
     </div>
   )
 }
 
-function RunView({ session, run }: { readonly session: Session; readonly run: Run }) {
+function RunChart({ session, run }: { readonly session: Session; readonly run: RunView }) {
   const replayed = useSignal<Replay | undefined>(undefined)
-  const { log, absences } = session
+  const { entries, absences } = session
   const live = isLive(run)
   // Five times a second, and less often the more there is to lay out.
   const stepMs = 200 * Math.ceil((run.lastSeq - run.seq + 1) / 10_000)
   const version = live ? Math.floor(now.value / stepMs) : run.version
-  const chart = useMemo(() => layout(log, run, { now: now.peek(), absences }), [log, run, version, absences])
+  const chart = useMemo(
+    () => layout(entries, run, { now: now.peek(), absences }),
+    [entries, run, version, absences],
+  )
 
   async function toggleReplay() {
     if (replayed.value) {
@@ -107,7 +110,7 @@ function RunView({ session, run }: { readonly session: Session; readonly run: Ru
   )
 }
 
-function factsOf({ rounds, calls, outcome }: Run, { start, end, live, lanes }: Chart): string {
+function factsOf({ rounds, calls, outcome }: RunView, { start, end, live, lanes }: Chart): string {
   const first = lanes[0]?.marks.find(({ kind }) => kind === 'first')
   return [
     outcome === 'suspended' ? 'waits for a person' : (outcome ?? 'running'),

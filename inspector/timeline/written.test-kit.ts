@@ -1,6 +1,6 @@
 import type { Entry, ThreadEvent } from 'millrace/client'
-import { emptyLog, take } from '../log/fold.ts'
-import type { Log, Run } from '../log/types.ts'
+import type { LogView, RunView } from 'millrace/view'
+import { createView, take } from 'millrace/view'
 
 /** Where the clock of these logs begins. */
 export const zero = 1_763_200_000_000
@@ -90,13 +90,14 @@ export function entriesOf(told: readonly Told[]): Entry[] {
   return told.map(([at, event], index) => ({ seq: index + 1, at: zero + at, event }))
 }
 
-export function logOf(entries: readonly Entry[]): Log {
-  const log = emptyLog()
+export function logOf(entries: readonly Entry[]): LogView {
+  const log = createView()
   for (const entry of entries) take(log, entry)
   return log
 }
 
-export function runOf(told: readonly Told[]): { log: Log; run: Run } {
-  const log = logOf(entriesOf(told))
-  return { log, run: log.runs.at(-1) as Run }
+export function runOf(told: readonly Told[]): { entries: Entry[]; log: LogView; run: RunView } {
+  const entries = entriesOf(told)
+  const log = logOf(entries)
+  return { entries, log, run: log.runs.at(-1) as RunView }
 }

@@ -1,23 +1,23 @@
-import type { ApprovalEvent, Model, RunEvent, Telemetry } from '../protocol/index.ts'
+import { memoryLog } from '../log/index.ts'
+import type { ApprovalEvent, Model, RunEvent, RunState } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
-import { isElsewhere, noticesOf } from '../tools/index.ts'
+import { isElsewhere, nestedRunOf, noticesOf } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
 import type { AgentInput } from './input.ts'
 import { readInput, readLog, readUserMessage } from './input.ts'
-import type { Loop } from './loop.ts'
+import type { AgentInternals } from './internals.ts'
+import { agentInternals } from './internals.ts'
+import type { Loop, LoopStart } from './loop.ts'
 import { startLoop } from './loop.ts'
-import type { LoopStart } from './loop-start.ts'
 import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from './options.ts'
 import { checkAgentOptions, checkChoice, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
-import type { Decision, Run, RunResult } from './run.ts'
+import type { Decision, Run, RunResult, Started } from './run.ts'
 import { openRun } from './run.ts'
-import type { ThreadDoor } from './thread-door.ts'
-import { threadDoor } from './thread-door.ts'
 
 /** The options of a run; not optional where the agent's tools need a context. */
 type Options<Context, More = unknown> = unknown extends Context
@@ -45,6 +45,14 @@ interface Decided {
   readonly decisions?: readonly Decision[] | undefined
 }
 
+/** What a run outside of any thread begins with. */
+interface Beginning {
+  /** The run that it resumes, and the decisions that one waited for. */
+  readonly before?: RunState
+  readonly decisions?: readonly ApprovalEvent[]
+  readonly start: LoopStart
+}
+
 /** What all of the tools need, taken together. */
 type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
   Tools[number] extends infer One
@@ -69,54 +77,60 @@ export function agent<
   const { agent: name } = settings
   const notices = () => noticesOf(options.tools ?? [])
 
+  /** `more` is what the caller's options cannot say. */
+  function merge(
+    run: RunOptions<Context>,
+    op: string,
+    more: Partial<LoopOptions<Context>> = {},
+  ): LoopOptions<Context> {
+    const own = mergeRunOptions(settings, run, op)
+    return { ...own, planOnly: false, ...more, telemetry: more.telemetry ?? own.telemetry }
+  }
+
   function begin(
     op: string,
     run: RunOptions<Context>,
-    startFrom: (options: LoopOptions<Context>) => LoopStart,
-    more: Pick<LoopOptions<Context>, 'planOnly' | 'relay' | 'commit' | 'observe' | 'above' | 'causes'> & {
-      readonly telemetry?: Telemetry | undefined
-    } = { planOnly: false },
-  ) {
-    const own = mergeRunOptions(settings, run, op)
-    const merged = { ...own, ...more, telemetry: more.telemetry ?? own.telemetry }
-    const runId = `run_${crypto.randomUUID()}`
-    const loop = startLoop(runId, startFrom(merged), merged)
+    beginning: (options: LoopOptions<Context>) => Beginning,
+    more?: Partial<LoopOptions<Context>>,
+  ): Started<Context> {
+    const options = merge(run, op, more)
+    const { before, decisions = [], start } = beginning(options)
+    const runId = newRunId()
+    const log = memoryLog(before)
+    const loop = startLoop(runId, { log, start, onEnd: log.close }, options)
     if (run.signal) cancelWith(run.signal, loop)
-    return { loop, runId, options: merged }
+    for (const decision of decisions) loop.signal(decision)
+    return { loop, log, runId, options }
   }
 
   function fromInput(op: string, input: AgentInput) {
-    return ({ models, tools, toolChoice }: LoopOptions<Context>) => {
+    return ({ models, tools, toolChoice }: LoopOptions<Context>): Beginning => {
       // Again for each run: a toolbox may have other tools by now than it had when the agent was made.
       checkChoice(toolChoice, tools(), op)
-      return readInput(input, { op, model: models[0] as Model })
+      return { start: readInput(input, { op, model: models[0] as Model }) }
     }
   }
 
   function fromLog(op: string, events: readonly RunEvent[], decisions: readonly unknown[]) {
-    return ({ tools }: LoopOptions<Context>) => {
-      const state = readLog(events, op)
-      return { log: events, decisions: readDecisions(decisions, state, tools(), op) }
+    return ({ tools }: LoopOptions<Context>): Beginning => {
+      const before = readLog(events, op)
+      return { before, decisions: readDecisions(decisions, before, tools(), op), start: {} }
     }
   }
 
-  /** `before` is the log that this run goes on from. */
+  /** `before` are the events of the run that this one resumes. */
   function open(
-    { loop, runId, options }: ReturnType<typeof begin>,
+    started: Started<Context>,
     run: RunOptions<Context>,
     before: readonly RunEvent[] = [],
   ): ThisRun {
-    return openRun(loop, {
-      id: runId,
-      model: options.models[0] as Model,
-      resume(events, decisions, changed) {
-        const op = 'run.resume'
-        const log = [...before, ...events]
-        // A signal may well belong to a request that is long over.
-        const { signal, ...kept } = run
-        const next = { ...kept, ...(changed as RunOptions<Context>) }
-        return open(begin(op, next, fromLog(op, log, decisions)), next, log)
-      },
+    return openRun(started as Started, (events, decisions, changed) => {
+      const op = 'run.resume'
+      const log = [...before, ...events]
+      // A signal may well belong to a request that is long over.
+      const { signal, ...kept } = run
+      const next = { ...kept, ...(changed as RunOptions<Context>) }
+      return open(begin(op, next, fromLog(op, log, decisions)), next, log)
     })
   }
 
@@ -146,13 +160,14 @@ export function agent<
     asTool(toolOptions: AsToolOptions) {
       const op = 'agent.asTool'
       const starting = (
-        startFrom: (options: LoopOptions<Context>) => LoopStart,
+        beginning: (options: LoopOptions<Context>) => Beginning,
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, commit, observe, telemetry } = context
-        const more = { planOnly: false, relay, commit, observe, telemetry: telemetry?.(), above: context }
-        return open(begin(op, run, startFrom, more), run)
+        const { relay, observe, telemetry, guard, granted } = nestedRunOf(context)
+        const above = { guard, granted, runSignal: context.runSignal }
+        const more = { relay, commit: context.commit, observe, telemetry: telemetry?.(), above }
+        return open(begin(op, run, beginning, more), run)
       }
       const asTool = agentTool<Context>(
         {
@@ -163,7 +178,7 @@ export function agent<
       )
       return { ...asTool, notices }
     },
-    [threadDoor]: {
+    [agentInternals]: {
       readMessage: (input, op) => readUserMessage(input, { op, model: settings.models[0] as Model }),
       async readDecision(decision, state, op) {
         const tools = settings.tools()
@@ -171,13 +186,18 @@ export function agent<
         await checkChangedInput(event, state, tools, op)
         return event
       },
-      start(from, { context, conversation, ...more }) {
+      start(log, start, { context, conversation, ...more }) {
         const run = { context: context as Context, conversation }
-        return begin('thread.run', run, () => from, { planOnly: false, ...more }).loop
+        const options = merge(run, 'thread.run', { ...more, inThread: true })
+        return startLoop(newRunId(), { log, start }, options)
       },
       notices,
-    } satisfies ThreadDoor,
+    } satisfies AgentInternals,
   } as Agent<Context, OutputOf<Output>, DraftOf<Output>>
+}
+
+function newRunId(): string {
+  return `run_${crypto.randomUUID()}`
 }
 
 /** Cancels the run when the caller's signal says so; does not hold on to the signal after that. */

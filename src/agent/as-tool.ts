@@ -1,7 +1,7 @@
 import type { ApprovalEvent, JsonObject, RunEvent } from '../protocol/index.ts'
 import { foldLog, MillraceError, openRequests } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext, ToolOptions } from '../tools/index.ts'
-import { pending, tool } from '../tools/index.ts'
+import { nestedRunOf, pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
 
 /** Of a tool's options, those that make sense for an agent. */
@@ -56,7 +56,7 @@ export function agentTool<Context>(
     // What it does is judged where it does it.
     access: () => [],
     run: async ({ prompt }, context: ToolContext<Context>) => {
-      const { resumed } = context
+      const { resumed } = nestedRunOf(context)
       const last = resumed?.events.at(-1)
       const ended = last?.type === 'run-end' ? last : undefined
       // The caller's process may have died between what the agent said last and what was made of it.

@@ -21,7 +21,7 @@ import {
 } from '../protocol/index.ts'
 import { generate } from './generation.ts'
 import { modelList, modelProblem } from './option-checks.ts'
-import type { RetryOptions } from './retry.ts'
+import type { RetryPolicy } from './retry.ts'
 import { retries } from './retry.ts'
 
 /** Something that a model is asked beside the conversation. */
@@ -37,7 +37,7 @@ export interface AskOptions {
   /** Of these only the headers go with a question: the rest is meant for answers to the user. */
   readonly settings: ModelSettings
   readonly clock: Clock
-  readonly retry: RetryOptions
+  readonly retry: RetryPolicy
   readonly firstEventMs: number
   readonly idleMs: number
   /** Told of each call before it is made. Must not throw. */

@@ -1,46 +1,39 @@
-import type {
-  ApprovalEvent,
-  HeardInput,
-  Outcome,
-  RunEvent,
-  RunState,
-  UserMessage,
-} from '../protocol/index.ts'
+import type { LiveLog } from '../log/index.ts'
+import type { ApprovalEvent, InputEvent, Message, Outcome, RunEvent } from '../protocol/index.ts'
 import {
-  applyEvent,
-  emptyState,
+  cancelReason,
+  hasInputs,
   MillraceError,
   nextAction,
   openRequests,
+  PROTOCOL_VERSION,
   toMillraceError,
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { guardOf, repeatGuard, toolRuntime } from '../tools/index.ts'
-import type { EventLog } from './event-log.ts'
-import { eventLog } from './event-log.ts'
-import { inTurns } from './in-turns.ts'
 import { interrupted } from './interrupted.ts'
-import type { LoopStart } from './loop-start.ts'
-import { goesOn, runStart } from './loop-start.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
 import { takeUp, unansweredCalls, unknownFate, untakenCalls } from './take-up.ts'
 import { teller } from './teller.ts'
 
+/** What a run begins with: a conversation, or inputs of its thread, to answer. Without either it resumes the run of its log. */
+export interface LoopStart {
+  readonly input?: readonly Message[]
+  readonly repairs?: readonly string[]
+  /** The numbers of the inputs in the log of the thread. */
+  readonly heard?: readonly number[]
+  /** How many processes were lost over the run that it resumes. */
+  readonly losses?: number
+}
+
 export interface Loop {
-  readonly log: EventLog
-  /** A fold of the log, always up to date at its end. */
-  readonly state: RunState
   /** The tools of the current round. */
   readonly tools: ReadonlyMap<string, Tool>
   /** Resolves after `run-end`, with what is not in the log. Never rejects. */
   readonly ended: Promise<{ readonly error?: MillraceError; readonly value?: unknown }>
-  /** False if the run is over already. */
-  steer(message: UserMessage): boolean
-  /** Something that stands in the log of the thread already; the next round hears it. */
-  hear(input: HeardInput): void
-  /** A decision that stands in the log of the thread already. */
-  decide(decision: ApprovalEvent): void
+  /** Says something to a run outside of any thread. False if it is over already. */
+  signal(event: InputEvent | ApprovalEvent): boolean
   cancel(reason: string): void
   fail(error: MillraceError): void
   /** Starts nothing any more; resolves when no tool is running. */
@@ -49,51 +42,66 @@ export interface Loop {
   abandon(): void
 }
 
-/** Starts a run. Its first event is in the log when this returns. */
-export function startLoop<Context>(runId: string, start: LoopStart, options: LoopOptions<Context>): Loop {
+/**
+ * Starts a run, or resumes the one of the log. Its first event is in the log when this returns. Inputs, decisions and stops reach it
+ * through the log. `onEnd` is called right after its last event was appended, or when it is abandoned.
+ */
+export function startLoop<Context>(
+  runId: string,
+  { log, start, onEnd }: { readonly log: LiveLog; readonly start: LoopStart; readonly onEnd?: () => void },
+  options: LoopOptions<Context>,
+): Loop {
   const { clock } = options
-  const state = 'state' in start ? start.state : emptyState()
+  const { input, repairs = [], heard = [], losses = 0 } = start
+  const before = input || heard.length > 0 ? undefined : log.run
   const repeats = options.repeatLimits && repeatGuard(options.repeatLimits)
-  if ('log' in start) for (const event of start.log) recall(state, event)
-  const log = eventLog((event) => applyEvent(state, event))
-  const granted = () => [...state.granted, ...(options.above?.granted?.() ?? [])]
+  for (const { name, input, output } of before?.recent ?? []) repeats?.record(name, input, output)
+  const granted = () => [...log.run.granted, ...(options.above?.granted?.() ?? [])]
   /** Set when the end begins: nothing new is taken up. */
   let stopped = false
   let over = false
   let held = false
   /** Resolved with each decision that comes in, and then made anew. */
-  let decided = Promise.withResolvers<void>()
+  let decision = Promise.withResolvers<void>()
   let answer: unknown
   const ended = Promise.withResolvers<{ error?: MillraceError; value?: unknown }>()
 
-  /** Events from before this run: a state is folded from them, and so is what the guard against circles knows. */
-  function recall(into: RunState, event: RunEvent) {
-    if (event.type === 'tool-result') {
-      const known = into.calls.get(event.callId)
-      if (known && known.attempts > 0)
-        repeats?.record(event.name, known.input ?? known.call.input, event.output)
-    }
-    applyEvent(into, event)
-  }
-
   function emit(event: RunEvent) {
     if (over) return
-    log.push(event)
+    log.append(event)
     options.relay?.(event)
     watching?.event(event)
   }
 
   const { agent, conversation, causes = [] } = options
-  const { runId: before, trace } = state
   const watching = options.telemetry?.begin({
     runId,
     agent,
     conversation,
-    inThread: 'told' in start,
+    inThread: options.inThread ?? false,
     causes,
-    ...(goesOn(start) && { resumes: { runId: before, trace, calls: unansweredCalls(state) } }),
+    ...(before && {
+      resumes: { runId: before.runId, trace: before.trace, calls: unansweredCalls(before) },
+    }),
   })
-  emit(runStart(runId, start, { agent, before, trace: watching?.trace }))
+  const trace = watching?.trace
+  emit({
+    type: 'run-start',
+    version: PROTOCOL_VERSION,
+    runId,
+    agent,
+    ...(trace !== undefined && { trace }),
+    input: input ?? [],
+    ...(repairs.length > 0 && { repairs }),
+    ...(before && { resumes: before.runId }),
+    ...(heard.length > 0 && { heard }),
+    ...(losses > 0 && { losses }),
+  })
+  log.onSignal = (event) => {
+    const reason = cancelReason(log.state)
+    if (reason !== undefined) end('cancelled', interrupted(reason))
+    else if (event.type === 'approval') decided(event)
+  }
 
   const runtime = toolRuntime({
     emit,
@@ -102,7 +110,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     watching,
     clock,
     runId,
-    originId: state.originId,
+    originId: log.run.originId,
     context: options.context,
     concurrency: options.toolConcurrency,
     timeoutMs: options.toolTimeoutMs,
@@ -121,7 +129,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     },
   })
 
-  const rounds = teller({ runId, state, emit, settle: log.settle, runtime, watching, options })
+  const rounds = teller({ runId, log, emit, runtime, watching, options })
 
   /** Ends the run here and now, whatever is still going on: the only place where that happens. */
   function end(outcome: Outcome, error?: MillraceError) {
@@ -130,7 +138,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
     stopped = true
     cancelDeadline()
     rounds.stop(error)
-    log.settle()
+    const state = log.run
     if (state.phase === 'telling') rounds.interrupt(error)
     if (outcome !== 'suspended') {
       const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
@@ -146,7 +154,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       ...cause,
     })
     over = true
-    log.close()
+    leave()
     ended.resolve({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
   }
 
@@ -159,11 +167,11 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
 
   /** Deals with the calls that nobody is dealing with yet. */
   async function takeUpCalls(): Promise<void> {
-    if (untakenCalls(state, runtime).length === 0) return
+    if (untakenCalls(log.run, runtime).length === 0) return
     await rounds.recallTools()
     if (stopped) return
-    await takeUp(untakenCalls(state, runtime), {
-      state,
+    await takeUp(untakenCalls(log.run, runtime), {
+      log,
       runtime,
       tools: rounds.tools,
       options,
@@ -173,12 +181,14 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
 
   /** What somebody has allowed from now on answers what was asked before it, too. */
   function answerGranted() {
+    const state = log.run
     for (const { callId, remember } of openRequests(state))
       if (remember?.rules.every((rule) => state.granted.includes(rule)))
         emit({ type: 'approval', callId, approved: true })
   }
 
   async function complete(): Promise<void> {
+    const state = log.run
     if (options.output && !options.planOnly) {
       const checked = await readAnswer(state.text, options.output)
       if (stopped) return
@@ -193,21 +203,16 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       }
       answer = checked.value
     }
-    // Somebody may have spoken while the answer was being checked.
-    if (options.planOnly || state.inputs.length === 0) end('completed')
+    // Something may have been said while the answer was being checked.
+    if (options.planOnly || !hasInputs(log.state)) end('completed')
   }
 
   async function drive(): Promise<void> {
     // The caller gets its run before the model is asked.
     await undefined
-    if ('told' in start && repeats) {
-      const past = emptyState()
-      await inTurns(start.told, { clock, isOver: () => stopped }, (event) => recall(past, event))
-    }
-    if ('log' in start) for (const decision of start.decisions) emit(decision)
     answerGranted()
     while (!stopped && !held) {
-      const action = nextAction(state, options)
+      const action = nextAction(log.state, options)
       switch (action.type) {
         case 'generate': {
           const error = await rounds.tell()
@@ -217,7 +222,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
         case 'retract':
           emit({
             type: 'round-retract',
-            round: state.round,
+            round: log.run.round,
             reason: 'the run was interrupted and goes on from here',
           })
           break
@@ -232,16 +237,30 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
           break
         }
         case 'execute':
-          // Of a run that goes on with another, nobody has said so yet.
+          // The model may have finished in another process.
           runtime.modelDone()
           await takeUpCalls()
-          await Promise.race([runtime.settled(), decided.promise])
+          await Promise.race([runtime.settled(), decision.promise])
           break
         case 'end':
           if (action.outcome === 'completed') await complete()
           else end(action.outcome)
       }
     }
+  }
+
+  /** A decision has come in, while the model may still be generating and other calls running. */
+  function decided({ remember }: ApprovalEvent) {
+    if (stopped) return
+    if (remember) answerGranted()
+    within(() => void takeUpCalls().catch(failed))
+    decision.resolve()
+    decision = Promise.withResolvers()
+  }
+
+  function leave() {
+    log.onSignal = undefined
+    onEnd?.()
   }
 
   function failed(thrown: unknown) {
@@ -257,29 +276,14 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
   within(() => void drive().catch(failed))
 
   return {
-    log,
-    state,
     get tools() {
       return rounds.tools
     },
     ended: ended.promise,
-    steer(message) {
+    signal(event) {
       if (stopped) return false
-      emit({ type: 'input', message, mode: 'steer' })
+      emit(event)
       return true
-    },
-    hear(input) {
-      if (!stopped) state.inputs.push(input)
-    },
-    decide(decision) {
-      // Also when the run is over by now: one that is suspended goes on with it.
-      applyEvent(state, decision)
-      if (stopped) return
-      if (decision.remember) answerGranted()
-      // The model may still be talking, and other calls running.
-      within(() => void takeUpCalls().catch(failed))
-      decided.resolve()
-      decided = Promise.withResolvers()
     },
     cancel: (reason) => end('cancelled', interrupted(reason)),
     fail: (error) => end('failed', error),
@@ -296,7 +300,7 @@ export function startLoop<Context>(runId: string, start: LoopStart, options: Loo
       rounds.stop(error)
       runtime.cancel(error.message, { goesOn: true })
       watching?.abandoned()
-      log.close()
+      leave()
       ended.resolve({ error })
     },
   }

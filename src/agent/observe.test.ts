@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { memoryLog } from '../log/index.ts'
 import type { MillraceError, ModelCall, ObserveCall } from '../protocol/index.ts'
 import { foldLog } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { agent } from './agent.ts'
+import { internalsOf } from './internals.ts'
 import type { AgentOptions } from './options.ts'
-import { threadDoorOf } from './thread-door.ts'
 
 interface Seen {
   readonly call: ModelCall
@@ -17,12 +18,12 @@ interface Seen {
 async function runObserved(options: AgentOptions, observe: ObserveCall) {
   const input = [{ role: 'user', content: 'Go on.' }] as const
   const state = foldLog([{ type: 'run-start', version: 1, runId: 'run_0', agent: 'a', input }])
-  const events: string[] = []
-  const loop = threadDoorOf(agent({ ...options, retry: { baseMs: 0 } }), 'a').start(
-    { state, told: [], heard: [], losses: 0 },
+  const log = memoryLog(state)
+  const loop = internalsOf(agent({ ...options, retry: { baseMs: 0 } }), 'a').start(
+    log,
+    {},
     {
       context: undefined,
-      relay: (event) => void events.push(event.type),
       commit: async () => {},
       observe,
       conversation: 'thread_1',
@@ -30,7 +31,7 @@ async function runObserved(options: AgentOptions, observe: ObserveCall) {
     },
   )
   await loop.ended
-  return { events, runId: loop.state.runId }
+  return { events: log.events().map(({ type }) => type), runId: log.run.runId }
 }
 
 function observer() {

@@ -32,6 +32,7 @@ import type {
   CompiledSchema,
   InferInput,
   InferValue,
+  NestedRun,
   Policy,
   RepeatLimits,
   Schema,
@@ -43,7 +44,7 @@ import { compileSchema, isToolbox, toolsIn } from '../tools/index.ts'
 import { onlookers, telemetryProblem } from './onlookers.ts'
 import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
-import type { RetryOptions } from './retry.ts'
+import type { RetryOptions, RetryPolicy } from './retry.ts'
 import type { Shorten } from './shorten.ts'
 import { summarize } from './summarize.ts'
 
@@ -113,38 +114,53 @@ export interface RunOptions<Context = unknown> {
   readonly conversation?: string | undefined
 }
 
+/** What an agent does where its options say nothing else. */
+export const agentDefaults = {
+  name: 'agent',
+  requireStreaming: false,
+  maxRounds: 10,
+  maxCorrections: 1,
+  settings: {},
+  retry: { attempts: 3, baseMs: 500, maxDelayMs: 60_000 },
+  firstEventMs: 300_000,
+  idleMs: 300_000,
+  runMs: Number.POSITIVE_INFINITY,
+  toolTimeoutMs: 300_000,
+  toolConcurrency: 8,
+  maxCallsPerRound: 32,
+  maxResultChars: 50_000,
+  maxOutputChars: 200_000,
+  repeatLimits: { warn: 3, refuse: 6 },
+  onToolError: 'continue',
+} as const satisfies Partial<AgentOptions>
+
+type WithDefaults = {
+  readonly [Name in Exclude<keyof typeof agentDefaults, 'name' | 'retry' | 'repeatLimits'>]: NonNullable<
+    AgentOptions[Name]
+  >
+}
+
+type AsGiven =
+  | 'system'
+  | 'toolChoice'
+  | 'contextTokens'
+  | 'permission'
+  | 'prepareRound'
+  | 'beforeCall'
+  | 'afterCall'
+
 /** Everything one run needs, checked and with defaults filled in. */
-export interface LoopOptions<Context> {
+export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Context>, AsGiven> {
   readonly agent: string
   readonly models: readonly Model[]
-  readonly requireStreaming: boolean
-  readonly system: string | undefined
   /** Those that there are now. */
   readonly tools: () => readonly Tool<Context>[]
   readonly context: Context
-  readonly settings: ModelSettings
-  readonly toolChoice: ToolChoice | undefined
   readonly output: CompiledSchema | undefined
-  readonly maxCorrections: number
-  readonly maxRounds: number
   readonly planOnly: boolean
-  readonly maxCallsPerRound: number
-  readonly toolConcurrency: number
-  readonly toolTimeoutMs: number
-  readonly maxResultChars: number
-  readonly maxOutputChars: number
+  readonly retry: RetryPolicy
   readonly repeatLimits: RepeatLimits | undefined
-  readonly onToolError: 'continue' | 'fail'
-  readonly retry: RetryOptions
-  readonly firstEventMs: number
-  readonly idleMs: number
-  readonly runMs: number
-  readonly contextTokens: number | undefined
   readonly shorten: Shorten | undefined
-  readonly permission: Policy | undefined
-  readonly prepareRound: PrepareRound<Context> | undefined
-  readonly beforeCall: BeforeCall<Context> | undefined
-  readonly afterCall: AfterCall<Context> | undefined
   readonly clock: Clock
   /** For the run of a sub-agent or of a thread: told of each event in the turn in which it happens. */
   readonly relay?: ((event: RunEvent) => void) | undefined
@@ -154,10 +170,12 @@ export interface LoopOptions<Context> {
   readonly observe?: ObserveCall | undefined
   readonly telemetry: Telemetry | undefined
   readonly conversation: string | undefined
+  /** Started by the log of a thread, not by a caller. */
+  readonly inThread?: boolean | undefined
   /** The trace contexts of those whose words it answers. */
   readonly causes?: readonly string[] | undefined
   /** The run that has started this one as a tool of its own. */
-  readonly above?: Pick<ToolContext, 'guard' | 'granted' | 'runSignal'> | undefined
+  readonly above?: (Pick<NestedRun, 'guard' | 'granted'> & Pick<ToolContext, 'runSignal'>) | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */
@@ -233,6 +251,13 @@ const retryTable: OptionTable<RetryOptions> = {
   maxDelayMs: notNegative,
 }
 
+/** An option that is undefined is one that was left out. */
+function given<Options extends object>(
+  options: Options,
+): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
+}
+
 /** The settings of an agent with defaults, before those of a run. Throws `invalid_input` naming the option. */
 export function checkAgentOptions<Context>(
   options: AgentOptions<Context>,
@@ -247,49 +272,29 @@ export function checkAgentOptions<Context>(
       "agent() needs a model, such as agent({ model: openai('gpt-5.5') }) with openai of 'millrace/openai'",
     )
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
-  const { requireStreaming = false } = options
+  const { requireStreaming = agentDefaults.requireStreaming, tools: listed = [] } = options
   const models = modelList(Array.isArray(options.model) ? options.model : [options.model], {
     op,
     requireStreaming,
   })
   const [first] = models as [Model]
-  const given = options.tools ?? []
-  const tools = () => toolsIn(given)
-  if (given.length > 0 && !first.capabilities.tools)
+  const tools = () => toolsIn(listed)
+  if (listed.length > 0 && !first.capabilities.tools)
     throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
-  const { toolChoice, repeatLimits, shorten = summarize() } = options
   // What a toolbox holds may change, and may not be known yet: then it is checked when a run begins.
-  if (!given.some(isToolbox)) checkChoice(toolChoice, tools(), op)
+  if (!listed.some(isToolbox)) checkChoice(options.toolChoice, tools(), op)
+  const own = { ...agentDefaults, ...given(options) }
   return {
-    agent: options.name ?? 'agent',
+    ...own,
+    agent: own.name,
     models,
-    requireStreaming,
-    system: options.system,
     tools,
-    settings: options.settings ?? {},
-    toolChoice,
     output: options.output && compileSchema(options.output, { op, what: 'output' }),
-    maxCorrections: options.maxCorrections ?? 1,
-    maxRounds: options.maxRounds ?? 10,
-    maxCallsPerRound: options.maxCallsPerRound ?? 32,
-    toolConcurrency: options.toolConcurrency ?? 8,
-    toolTimeoutMs: options.toolTimeoutMs ?? 300_000,
-    maxResultChars: options.maxResultChars ?? 50_000,
-    maxOutputChars: options.maxOutputChars ?? 200_000,
-    repeatLimits: repeatLimits === false ? undefined : (repeatLimits ?? { warn: 3, refuse: 6 }),
-    onToolError: options.onToolError ?? 'continue',
-    retry: options.retry ?? {},
-    firstEventMs: options.firstEventMs ?? 300_000,
-    idleMs: options.idleMs ?? 300_000,
-    runMs: options.runMs ?? Number.POSITIVE_INFINITY,
-    contextTokens: options.contextTokens,
-    shorten: shorten || undefined,
-    permission: options.permission,
-    prepareRound: options.prepareRound,
-    beforeCall: options.beforeCall,
-    afterCall: options.afterCall,
-    telemetry: onlookers(options.telemetry),
-    clock: options.clock ?? systemClock,
+    retry: { ...agentDefaults.retry, ...given(own.retry) },
+    repeatLimits: own.repeatLimits || undefined,
+    shorten: (own.shorten ?? summarize()) || undefined,
+    telemetry: onlookers(own.telemetry),
+    clock: own.clock ?? systemClock,
   }
 }
 

@@ -1,8 +1,6 @@
 import type { JsonObject } from '../protocol/index.ts'
 import { admitCall, guardOf } from '../tools/index.ts'
-import type { Loop } from './loop.ts'
-import type { LoopOptions } from './options.ts'
-import type { RunResult, Watchable } from './run.ts'
+import type { RunResult, Started, Watchable } from './run.ts'
 import { resultOf, watch } from './run.ts'
 
 /** A call that the model asked for and nobody ran. */
@@ -26,29 +24,21 @@ export interface Plan extends Watchable {
   readonly result: Promise<PlanResult>
 }
 
-export function openPlan<Context>({
-  loop,
-  runId,
-  options,
-}: {
-  loop: Loop
-  runId: string
-  options: LoopOptions<Context>
-}): Plan {
+export function openPlan<Context>(started: Started<Context>): Plan {
   return {
-    ...watch(loop, runId),
-    result: resultOf<undefined>(loop).then(async (result) => ({
+    ...watch(started as Started),
+    result: resultOf<undefined>(started as Started).then(async (result) => ({
       ...result,
-      calls: await planCalls(loop, options),
+      calls: await planCalls(started),
     })),
   }
 }
 
 /** What would become of each call of the round, in order. */
-async function planCalls<Context>(
-  { state, tools }: Loop,
-  { beforeCall, context, permission }: LoopOptions<Context>,
-): Promise<PlannedCall[]> {
+async function planCalls<Context>({ loop, log, options }: Started<Context>): Promise<PlannedCall[]> {
+  const { beforeCall, context, permission } = options
+  const { tools } = loop
+  const state = log.run
   const guard = guardOf({ policy: permission, granted: () => state.granted, above: undefined })
   const calls = [...state.calls.values()].map(({ call }) => call)
   return Promise.all(

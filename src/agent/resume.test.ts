@@ -420,32 +420,6 @@ describe('an agent as a tool', () => {
     expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
   })
 
-  test("a tool of one's own can run an agent that asks, with what asTool is made of", async () => {
-    refunds.length = 0
-    const inner = clerk()
-    const hand = tool({
-      name: 'hand',
-      description: 'Hands it to the clerk',
-      input: z.object({}),
-      run: async (_, { relay, resumed, signal }) => {
-        const run = resumed
-          ? inner.resume(resumed.events, { signal, decisions: resumed.decisions })
-          : inner.stream('refund me', { signal })
-        for await (const event of run) relay(event)
-        const { outcome, approvals, text } = await run.result
-        return outcome === 'suspended' ? pending(approvals) : text
-      },
-    })
-    const first = agent({ model: scriptedModel(script.tool('hand', {}, 'Done.')), tools: [hand] }).stream(
-      'go',
-    )
-    expect((await first.result).approvals).toMatchObject([{ callId: 'call_1/call_2' }])
-    // It stopped to ask, it was not cut off: going on needs no leave to repeat.
-    const second = first.resume({ callId: 'call_1/call_2', approved: true })
-    expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
-    expect(refunds).toHaveLength(1)
-  })
-
   test('waiting for nothing is refused, and told as a failure of the tool', async () => {
     const idle = tool({
       name: 'idle',

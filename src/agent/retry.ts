@@ -9,6 +9,8 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined
 }
 
+export type RetryPolicy = Readonly<Record<keyof RetryOptions, number>>
+
 /** Which model to send to, and how often more. One that failed for good is not gone back to in the same run. */
 export interface Retries {
   readonly model: Model
@@ -19,10 +21,7 @@ export interface Retries {
   succeeded(): void
 }
 
-export function retries(
-  models: readonly Model[],
-  { attempts = 3, baseMs = 500, maxDelayMs = 60_000 }: RetryOptions,
-): Retries {
+export function retries(models: readonly Model[], { attempts, baseMs, maxDelayMs }: RetryPolicy): Retries {
   let index = 0
   let failures = 0
   let empty = 0

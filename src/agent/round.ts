@@ -1,11 +1,5 @@
-import type {
-  DoneEvent,
-  ModelEvent,
-  PartialJson,
-  RunEvent,
-  RunState,
-  ToolCallEvent,
-} from '../protocol/index.ts'
+import type { LiveLog } from '../log/index.ts'
+import type { DoneEvent, ModelEvent, PartialJson, RunEvent, ToolCallEvent } from '../protocol/index.ts'
 import { isObject, MillraceError, messageOf, partialJson } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { isThenable } from '../tools/index.ts'
@@ -13,7 +7,7 @@ import type { Said } from './catch-up.ts'
 import { catchUp } from './catch-up.ts'
 
 export interface RoundOptions {
-  readonly state: RunState
+  readonly log: LiveLog
   readonly emit: (event: RunEvent) => void
   readonly runtime: ToolRuntime
   readonly tools: ReadonlyMap<string, Tool>
@@ -47,7 +41,7 @@ interface OpenCall {
 }
 
 export function tellRound(options: RoundOptions): Round {
-  const { state, emit, runtime, tools, refusal, overTheLimit, restart, past } = options
+  const { log, emit, runtime, tools, refusal, overTheLimit, restart, past } = options
   let catching = past && catchUp(past)
   /** By the id the wire uses, which may come again for a later call, or be empty. */
   const open = new Map<string, OpenCall>()
@@ -61,19 +55,20 @@ export function tellRound(options: RoundOptions): Round {
 
   /** Some providers number their calls anew in each round, or leave the id out. */
   function ownId(wireId: string): string {
+    const { callIds } = log.run
     // A slash is ours: it leads to the calls inside a sub-agent.
-    const base = wireId.replaceAll('/', '_') || `call_${state.round}`
+    const base = wireId.replaceAll('/', '_') || `call_${log.run.round}`
     const idOf = (number: number) => (number === 1 ? base : `${base}_${number}`)
     // Those that are taken lie side by side: it doubles and halves, since counting thousands of them for each call takes seconds.
     let taken = 0
     let free = 1
-    while (state.callIds.has(idOf(free))) {
+    while (callIds.has(idOf(free))) {
       taken = free
       free *= 2
     }
     while (free - taken > 1) {
       const middle = (taken + free) >> 1
-      if (state.callIds.has(idOf(middle))) taken = middle
+      if (callIds.has(idOf(middle))) taken = middle
       else free = middle
     }
     return idOf(free)
@@ -120,7 +115,7 @@ export function tellRound(options: RoundOptions): Round {
     const { callId } = call
     const closed = callId === event.callId ? event : { ...event, callId }
     show(closed)
-    const blocked = refusal ?? overTheLimit(state.calls.size - 1)
+    const blocked = refusal ?? overTheLimit(log.run.calls.size - 1)
     if (blocked) runtime.refuse(closed, blocked, 'blocked')
     else if (call.problem) runtime.refuse(closed, call.problem, 'failed')
     else runtime.submit({ call: closed, tools, attempt: 1 })
@@ -194,7 +189,7 @@ export function tellRound(options: RoundOptions): Round {
       const why =
         finish === 'length' ? 'cut off by the limit of output tokens' : 'never finished by the model'
       const problem = `the arguments were ${why}`
-      return Array.from(state.openInputs, ([callId, { name, raw }]) => {
+      return Array.from(log.run.openInputs, ([callId, { name, raw }]) => {
         return { type: 'tool-call', callId, name, input: {}, problem, raw }
       })
     },

@@ -1,5 +1,7 @@
 import type { OptionTable, RunEvent } from '../protocol/index.ts'
 import { aFunction, checkOptions, invalidInput, isObject, kindOf, yesOrNo } from '../protocol/index.ts'
+import type { Change } from '../view/index.ts'
+import { createView, take, wordsOf } from '../view/index.ts'
 
 /** What `text()` does about words that are retracted. Without an option it yields a line that says so. */
 export interface TextOptions {
@@ -29,64 +31,37 @@ export function textReader(options: TextOptions = {}): (event: RunEvent) => stri
       op,
       'text() takes either hold or onRetract: with hold nothing that it has yielded is ever retracted',
     )
-  return hold ? heldText() : liveText(onRetract)
+  const view = createView({ keep: 'round' })
+  const pick = hold ? heldText() : liveText(onRetract)
+  return (event) => pick(take(view, { seq: 0, at: 0, event }))
 }
 
 function liveText(onRetract: TextOptions['onRetract']) {
   /** Everything yielded that still stands; only known where it is asked for. */
   let kept = ''
-  /** How many characters of it belong to the current round. */
-  let roundChars = 0
-  return (event: RunEvent) => {
-    switch (event.type) {
-      case 'round-start':
-        roundChars = 0
-        return undefined
-      case 'text':
-        roundChars += event.text.length
-        if (onRetract) kept += event.text
-        return event.text
-      case 'round-retract':
-        if (roundChars === 0) return undefined
-        kept = kept.slice(0, -roundChars)
-        roundChars = 0
-        if (!onRetract) return retractNotice
-        onRetract(kept)
-        return undefined
-      default:
-        return undefined
+  return ({ text, round, delta }: Change) => {
+    if (text?.kind === 'text') {
+      if (onRetract) kept += delta
+      return delta
     }
+    const words = round?.retracted ? wordsOf(round) : ''
+    if (!words) return undefined
+    if (!onRetract) return retractNotice
+    kept = kept.slice(0, -words.length)
+    onRetract(kept)
+    return undefined
   }
 }
 
 function heldText() {
-  let held = ''
-  let isKept = false
-  function release() {
-    const words = held
-    held = ''
+  /** The words of the current round so far were yielded. */
+  let isYielded = false
+  return ({ text, call, round, delta }: Change) => {
+    if (text) return isYielded && text.kind === 'text' ? delta : undefined
+    // A round is never retracted once a call of it has started: that would run the call twice.
+    const kept = call?.attempts ? call.round : round?.end && round
+    const words = kept && !isYielded ? wordsOf(kept) : ''
+    isYielded = kept !== undefined || (isYielded && !round)
     return words || undefined
-  }
-  return (event: RunEvent) => {
-    switch (event.type) {
-      case 'round-start':
-        isKept = false
-        return undefined
-      case 'text':
-        if (isKept) return event.text
-        held += event.text
-        return undefined
-      case 'tool-start':
-        // A round is never retracted from here on: that would run the call twice.
-        isKept = true
-        return release()
-      case 'round-end':
-        return release()
-      case 'round-retract':
-        held = ''
-        return undefined
-      default:
-        return undefined
-    }
   }
 }

@@ -1,3 +1,4 @@
+import type { MemoryLog } from '../log/index.ts'
 import type {
   ApprovalRequestEvent,
   InputUserMessage,
@@ -15,7 +16,7 @@ import { invalidInput, messageOf, messagesOf, openRequests } from '../protocol/i
 import type { Partially } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
-import type { RunOptions } from './options.ts'
+import type { LoopOptions, RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
 import type { TextOptions } from './run-text.ts'
 import { textReader } from './run-text.ts'
@@ -83,44 +84,49 @@ export interface Run<Output = undefined, Draft = Output> extends Watchable {
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
 }
 
-export function watch(loop: Loop, id: string): Watchable {
+/** A run that was started, the log it writes, and the options it has. */
+export interface Started<Context = unknown> {
+  readonly loop: Loop
+  readonly log: MemoryLog
+  readonly runId: string
+  readonly options: LoopOptions<Context>
+}
+
+export function watch({ loop, log, runId }: Started): Watchable {
   return {
-    id,
-    [Symbol.asyncIterator]: () => loop.log.read(),
+    id: runId,
+    [Symbol.asyncIterator]: () => log.read(),
     text(options) {
       const pick = textReader(options)
-      return pickFrom(loop.log.read(), pick)
+      return pickFrom(log.read(), pick)
     },
-    toReadableStream: () => toReadableStream(loop.log.read()),
+    toReadableStream: () => toReadableStream(log.read()),
     cancel: (reason = 'cancelled by the caller') =>
       loop.cancel(typeof reason === 'string' ? reason : messageOf(reason)),
   }
 }
 
 export function openRun<Output, Draft>(
-  loop: Loop,
-  {
-    id,
-    model,
-    resume,
-  }: {
-    id: string
-    model: Model
-    resume: (
-      log: readonly RunEvent[],
-      decisions: readonly Decision[],
-      options: RunOptions,
-    ) => Run<Output, Draft>
-  },
+  started: Started,
+  resume: (
+    events: readonly RunEvent[],
+    decisions: readonly Decision[],
+    options: RunOptions,
+  ) => Run<Output, Draft>,
 ): Run<Output, Draft> {
+  const { loop, log } = started
+  const model = started.options.models[0] as Model
   let next: Run<Output, Draft> | undefined
   return {
-    ...watch(loop, id),
-    result: resultOf<Output>(loop),
-    partials: () => partialsOf(loop.log.read()) as AsyncIterable<Partially<Draft>>,
-    steer: (message) => loop.steer(readUserMessage(message, { op: 'run.steer', model })),
+    ...watch(started),
+    result: resultOf<Output>(started),
+    partials: () => partialsOf(log.read()) as AsyncIterable<Partially<Draft>>,
+    steer(said) {
+      const message = readUserMessage(said, { op: 'run.steer', model })
+      return loop.signal({ type: 'input', message, mode: 'steer' })
+    },
     resume(decisions, options = {}) {
-      const { outcome } = loop.state
+      const { outcome } = log.run
       if (outcome !== 'suspended')
         throw invalidInput(
           'run.resume',
@@ -132,14 +138,15 @@ export function openRun<Output, Draft>(
           `this run has been resumed already, as ${next.id}: go on with that one`,
         )
       const list = Array.isArray(decisions) ? decisions : [decisions as Decision]
-      next = resume(loop.log.snapshot(), list, options)
+      next = resume(log.events(), list, options)
       return next
     },
   }
 }
 
-export async function resultOf<Output>({ ended, state }: Loop): Promise<RunResult<Output>> {
-  const { error, value } = await ended
+export async function resultOf<Output>({ loop, log }: Started): Promise<RunResult<Output>> {
+  const { error, value } = await loop.ended
+  const state = log.run
   const { runId, outcome, finish, text, usage, round } = state
   return {
     runId,

@@ -1,3 +1,4 @@
+import type { LiveLog } from '../log/index.ts'
 import type { ApprovalEvent, CallState, RunState, ToolCallEvent } from '../protocol/index.ts'
 import type { CallOrder, Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
@@ -25,22 +26,23 @@ function isUntaken({ call, result, waiting }: CallState, runtime: ToolRuntime): 
 export function takeUp<Context>(
   calls: readonly CallState[],
   {
-    state,
+    log,
     runtime,
     tools,
     options,
     isOver,
   }: {
-    readonly state: RunState
+    readonly log: LiveLog
     readonly runtime: ToolRuntime
     readonly tools: ReadonlyMap<string, Tool>
     readonly options: LoopOptions<Context>
     readonly isOver: () => boolean
   },
 ): Promise<void> {
-  const places = new Map(Array.from(state.calls.keys(), (callId, place) => [callId, place]))
+  const places = new Map(Array.from(log.run.calls.keys(), (callId, place) => [callId, place]))
   return inTurns(calls, { clock: options.clock, isOver }, (known) => {
     const { call, inFlight } = known
+    const state = log.run
     // Meanwhile the round may have been retracted, or a decision had the same calls taken up.
     if (state.calls.get(call.callId) !== known || !isUntaken(known, runtime)) return
     const place = places.get(call.callId) ?? 0

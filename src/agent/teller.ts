@@ -1,3 +1,4 @@
+import type { LiveLog } from '../log/index.ts'
 import type {
   CallObserver,
   FinishReason,
@@ -8,7 +9,7 @@ import type {
   RunState,
   RunTelemetry,
 } from '../protocol/index.ts'
-import { hasStarted, MillraceError, messagesOf } from '../protocol/index.ts'
+import { hasStarted, MillraceError, promptOf, steeringInputs } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { overTheLimit, refusalOf } from './call-limits.ts'
 import type { Generation } from './generation.ts'
@@ -45,10 +46,8 @@ export interface Teller {
 
 export interface TellerOptions<Context> {
   readonly runId: string
-  readonly state: RunState
+  readonly log: LiveLog
   readonly emit: (event: RunEvent) => void
-  /** Brings the state up to date with what was emitted. */
-  readonly settle: () => void
   readonly runtime: ToolRuntime
   readonly watching: RunTelemetry | undefined
   readonly options: LoopOptions<Context>
@@ -69,7 +68,7 @@ const manyMessages = 4096
 const maxShortenings = 2
 
 export function teller<Context>(given: TellerOptions<Context>): Teller {
-  const { runId, state, emit, settle, runtime, watching, options } = given
+  const { runId, log, emit, runtime, watching, options } = given
   const { clock, models, requireStreaming } = options
   const modelRetries = retries(models, options.retry)
   let stopped = false
@@ -117,7 +116,8 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   }
 
   async function recallTools() {
-    if (toolsOfRound !== state.round) setTools(await plan(state.round, state.history))
+    const { round, history } = log.run
+    if (toolsOfRound !== round) setTools(await plan(round, history))
   }
 
   /** Until it is time, or the run is over. */
@@ -134,12 +134,13 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
 
   /** Whether this model can continue the generation of the log's checkpoint. */
   function canResume({ id, provider, background }: Model): boolean {
-    return background !== undefined && id === state.model && provider === state.checkpoint?.opaque.provider
+    const { model, checkpoint } = log.run
+    return background !== undefined && id === model && provider === checkpoint?.opaque.provider
   }
 
   /** The rest of the round is not wanted: cancels the generation where the provider would go on without a connection. */
   function giveUp() {
-    const { checkpoint } = state
+    const { checkpoint } = log.run
     const model = [...models, latestPlan?.model].find((one) => one && canResume(one))
     if (checkpoint) void model?.background?.cancel(checkpoint.opaque, options.settings)
   }
@@ -147,15 +148,16 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   function retract(reason: string) {
     giveUp()
     runtime.roundOver()
-    emit({ type: 'round-retract', round: state.round, reason })
+    emit({ type: 'round-retract', round: log.run.round, reason })
   }
 
   function interrupt(error?: MillraceError) {
     giveUp()
+    const { round, model } = log.run
     emit({
       type: 'round-end',
-      round: state.round,
-      model: state.model,
+      round,
+      model,
       finish: 'interrupted',
       ...(error && { error: error.toJSON() }),
       ...(generation && { timings: generation.elapsed() }),
@@ -165,15 +167,17 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
   /** Plans the next round and begins it. Gives nothing if the run is over by then. */
   async function begin(): Promise<Sending<Context> | undefined> {
     // What goes wrong here is told when the provider refuses: until then the conversation fits.
-    if (isNearLimit(state, options.contextTokens)) await shorten('limit', modelRetries.model)
+    if (isNearLimit(log.run, options.contextTokens)) await shorten('limit', modelRetries.model)
     if (stopped) return undefined
-    const heard = state.inputs.length
-    const again = state.phase === 'none' && state.round > 0
-    const planned = await plan(again ? state.round : state.round + 1, messagesOf(state))
+    const { round, phase, inputs } = log.run
+    const again = phase === 'none' && round > 0
+    const [said, steered] = [inputs.length, steeringInputs(log.state).length]
+    const planned = await plan(again ? round : round + 1, promptOf(log.state))
     if (stopped) return undefined
     // What was said while the hook was thinking belongs to this round too.
-    const late = state.inputs.slice(heard).map(({ message }) => message)
-    const numbers = state.inputs.flatMap(({ seq }) => seq ?? [])
+    const steering = steeringInputs(log.state)
+    const late = [...log.run.inputs.slice(said), ...steering.slice(steered).map(({ message }) => message)]
+    const numbers = steering.map(({ seq }) => seq)
     const sending = take({ ...planned, messages: [...planned.messages, ...late] })
     runtime.roundOver()
     generation = undefined
@@ -197,7 +201,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     const sending = take(latestPlan)
     if (sending.chosen.use(canResume)) return send(sending, { shown: true })
     // The agent no longer has the model that began it.
-    if (hasStarted(state)) interrupt()
+    if (hasStarted(log.run)) interrupt()
     else retract('the run was interrupted and goes on from here')
     return undefined
   }
@@ -210,7 +214,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     for (attempt = 1; !stopped; ) {
       const { model } = sending.chosen
       const resumes = canResume(model)
-      const { checkpoint } = state
+      const { checkpoint } = log.run
       const failed = await tellOnce(sending, resumes)
       if (!failed || stopped) return undefined
       shown ||= failed.shown
@@ -226,7 +230,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
         error = shorter.error
       }
       // A connection that made progress does not count as a failure.
-      if (resumes && (failed.shown || state.checkpoint !== checkpoint)) sending.chosen.succeeded()
+      if (resumes && (failed.shown || log.run.checkpoint !== checkpoint)) sending.chosen.succeeded()
       // The provider no longer knows the generation, or does not continue it: start a new one.
       let delayMs = resumes && !error.retryable ? undefined : sending.chosen.failed(error)
       const isLost = resumes && delayMs === undefined
@@ -238,14 +242,14 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       // A generation that ended with nothing is over, and has nothing to resume.
       const isOver = isLost || error.code === 'empty_answer'
       const goesOn = !isOver && sending.chosen.model === model && canResume(model)
-      if (!goesOn && hasStarted(state)) {
+      if (!goesOn && hasStarted(log.run)) {
         // The round stands as far as it closed: generating it again would run its calls twice.
         interrupt(error)
         runtime.modelDone()
         await waitFor(delayMs)
         return undefined
       }
-      if (!goesOn && (shown || state.checkpoint)) {
+      if (!goesOn && (shown || log.run.checkpoint)) {
         retract(error.message)
         shown = false
       }
@@ -282,19 +286,17 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (plan.messages.length > manyMessages) await clock.turn()
     if (stopped) return undefined
     const request = toRequest(plan, model, options.output?.jsonSchema)
-    settle()
-    const { checkpoint } = state
+    const { checkpoint } = log.run
     const round = tellRound({
-      state,
+      log,
       emit,
       runtime,
       tools,
-      refusal: refusalOf(state, options),
+      refusal: refusalOf(log.run, options),
       overTheLimit: (index) => overTheLimit(index, options.maxCallsPerRound),
       restart(reason) {
-        settle()
         const error = new MillraceError({ op: 'model.stream', code: 'stream_error', message: reason })
-        if (hasStarted(state)) throw error
+        if (hasStarted(log.run)) throw error
         retract(reason)
         tellRetry(plan, model, 0, error)
       },
@@ -317,9 +319,8 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (stopped) return undefined
     const { shown } = round
     if (error) return { error, shown }
-    settle()
     if (!round.caughtUp) return { error: cutShort(model), shown }
-    if (saidNothing(state, done.finish)) return { error: emptyAnswer(model, done.finish), shown }
+    if (saidNothing(log.run, done.finish)) return { error: emptyAnswer(model, done.finish), shown }
     chosen.succeeded()
     const cutOff = round.cutOff(done)
     const slices = { clock, isOver: () => stopped }
@@ -330,7 +331,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (cutOff.length > 0)
       await inTurns(cutOff, slices, (call) => {
         // Meanwhile a decision may have had it taken up.
-        if (!state.calls.get(call.callId)?.result)
+        if (!log.run.calls.get(call.callId)?.result)
           runtime.refuse(call, `Not run: ${call.problem}.`, 'rejected')
       })
     return undefined
@@ -345,7 +346,7 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
     if (failure !== undefined) return { error: unshortened(error, failure) }
     if (!summary || stopped) return { error }
     // What was said since the round began is for the next one.
-    const planned = await plan(round, [...state.history])
+    const planned = await plan(round, [...log.run.history])
     return { sending: take(planned), error }
   }
 
@@ -357,11 +358,11 @@ export function teller<Context>(given: TellerOptions<Context>): Teller {
       ...options,
       shorten: options.shorten,
       limit: options.contextTokens,
-      state,
+      state: log.run,
       reason,
       model,
       signal,
-      observeAside: (call) => watching?.call({ ...call, runId, round: state.round, aside: true }),
+      observeAside: (call) => watching?.call({ ...call, runId, round: log.run.round, aside: true }),
     })
     shortening = undefined
     if (shortened.summary) emit(shortened.summary)

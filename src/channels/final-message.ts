@@ -1,6 +1,7 @@
 import type { Entry, ErrorJson, Outcome } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { findLast, readLog } from '../threads/index.ts'
+import { foldResult } from '../view/index.ts'
 
 /** What a client that does not stream is told: the end of a run, with the words of its last round. */
 export interface FinalMessage {
@@ -27,28 +28,10 @@ export async function finalMessagesAfter(thread: Pick<Thread, 'id' | 'read'>, af
 
 /** Takes the entries of a thread from the beginning of a run on and gives a message at the end of each run. */
 export function finalMessages(): Take {
-  let runId = ''
-  let text = ''
-  return ({ seq, event }) => {
-    switch (event.type) {
-      case 'run-start':
-        runId = event.runId
-        // A run that goes on from another one may end without a round of its own.
-        if (event.resumes === undefined) text = ''
-        return undefined
-      case 'round-start':
-      case 'round-retract':
-        text = ''
-        return undefined
-      case 'text':
-        text += event.text
-        return undefined
-      case 'run-end': {
-        const { outcome, error } = event
-        return { type: 'message', seq, runId, outcome, text, ...(error && { error }) }
-      }
-      default:
-        return undefined
-    }
+  const fold = foldResult()
+  return (entry) => {
+    if (!fold.take(entry)?.run?.outcome) return undefined
+    const { runId = '', outcome, text, error } = fold.result()
+    return { type: 'message', seq: entry.seq, runId, outcome, text, ...(error && { error }) }
   }
 }

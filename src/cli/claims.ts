@@ -11,9 +11,9 @@ export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadS
       own.add(thread.id)
       return store.create(thread, options)
     },
-    fork(threadId, at, thread, quotas) {
+    fork(threadId, at, thread, options) {
       own.add(thread.id)
-      return store.fork(threadId, at, thread, quotas)
+      return store.fork(threadId, at, thread, options)
     },
     signal(threadId, ...rest) {
       own.add(threadId)

@@ -1,7 +1,7 @@
-import type { Answered } from '../channels/index.ts'
-import { foldAnswer } from '../channels/index.ts'
 import type { Answer, ApprovalRequestEvent, Entry } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import type { Change, RunSummary } from '../view/index.ts'
+import { foldResult } from '../view/index.ts'
 import { inWords } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Ending } from './interrupts.ts'
@@ -17,13 +17,14 @@ export interface ConductOptions {
   readonly timeoutMs?: number | undefined
   /** Aborted, with what went wrong, when there is no hope of an answer. */
   readonly failure: AbortSignal
-  readonly onEntry: (entry: Entry, isAnswer: boolean) => void
+  /** `change`: what the entry changed, if it is part of the answer. */
+  readonly onEntry: (entry: Entry, change: Change | undefined) => void
   /** Asks a person; undefined if they want to leave instead. Absent if there is nobody to ask. */
   readonly decide?: (request: ApprovalRequestEvent, signal: AbortSignal) => Promise<Answer | undefined>
 }
 
 export interface Conducted {
-  readonly answered: Answered
+  readonly answered: RunSummary
   /** Why it was ended before its time. */
   readonly ending?: Ending
 }
@@ -37,7 +38,7 @@ const endingMs = 5000
  */
 export async function conduct(thread: Thread, options: ConductOptions): Promise<Conducted> {
   const { output, seq, timeoutMs, failure, onEntry, decide } = options
-  const fold = foldAnswer(seq)
+  const fold = foldResult(seq)
   /** Whether anything of the answer has come: what runs before that answers somebody else. */
   let begun = seq === undefined
   const leaving = new AbortController()
@@ -78,16 +79,16 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
   async function follow(until: number | 'idle') {
     for await (const entry of thread.follow({ after, until, signal: leaving.signal })) {
       after = entry.seq
-      const isAnswer = fold.take(entry)
-      begun ||= isAnswer
-      onEntry(entry, isAnswer)
+      const change = fold.take(entry)
+      begun ||= change !== undefined
+      onEntry(entry, change)
       await output.drained()
     }
   }
 
   try {
     await follow(seq ?? 'idle')
-    while (decide && !ending && fold.answered().outcome === 'suspended') {
+    while (decide && !ending && fold.result().outcome === 'suspended') {
       const [request] = (await thread.state({ bytes: 0 })).approvals
       if (!request) break
       const answer = await decide(request, stopping.signal)
@@ -99,7 +100,7 @@ export async function conduct(thread: Thread, options: ConductOptions): Promise<
     }
     failure.throwIfAborted()
     await stopped
-    return { answered: fold.answered(), ...(ending && { ending }) }
+    return { answered: fold.result(), ...(ending && { ending }) }
   } finally {
     offGone()
     offFailure()

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { sqliteStore } from '../log/sqlite.ts'
 import { MillraceError, messageOf } from '../protocol/index.ts'
 import type { ThreadStore } from '../threads/index.ts'
-import { sqliteStore } from '../threads/sqlite.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

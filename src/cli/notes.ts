@@ -1,40 +1,26 @@
-import type { ThreadEvent, ToolResultEvent } from '../protocol/index.ts'
+import type { ToolResultEvent } from '../protocol/index.ts'
+import type { Change } from '../view/index.ts'
 import { inWords } from './duration.ts'
-import { cleanLine, clip, progressWords, wordsOf } from './terminal/index.ts'
+import { cleanLine, clip, inputOf, progressWords } from './terminal/index.ts'
 
 /** One line on what happened besides the words, for a log or a reader; nothing if that is not worth one. */
-export type NoteOf = (event: ThreadEvent) => string | undefined
-
-export function noteTaker(): NoteOf {
-  const names = new Map<string, string>()
-  /** Of the sub-agents that calls run. */
-  const inner = new Map<string, NoteOf>()
-
-  return function noteOf(event) {
-    switch (event.type) {
-      case 'tool-call':
-        names.set(event.callId, event.name)
-        return named(event.name, event.raw ?? JSON.stringify(event.input))
-      case 'tool-progress': {
-        if (!event.event) return named(names.get(event.callId) ?? event.callId, progressWords(event.data))
-        const below = inner.get(event.callId) ?? noteTaker()
-        inner.set(event.callId, below)
-        const note = below(event.event)
-        return note && `  ${note}`
-      }
-      case 'tool-result':
-        inner.delete(event.callId)
-        return named(event.name, resultWords(event))
-      case 'provider-tool':
-        return event.output === undefined ? named(event.name, wordsOf(event.input ?? '')) : undefined
-      case 'round-retry':
-        return `${cleanLine(event.error.message)}: trying again${event.delayMs >= 100 ? ` in ${inWords(event.delayMs)}` : ''}`
-      case 'round-retract':
-        return `what was said last is taken back and told again: ${cleanLine(event.reason)}`
-      default:
-        return undefined
-    }
+export function noteOf({ call, state, progress, inner, retry, round }: Change): string | undefined {
+  if (retry)
+    return `${cleanLine(retry.error.message)}: trying again${retry.delayMs >= 100 ? ` in ${inWords(retry.delayMs)}` : ''}`
+  if (round?.retracted)
+    return `what was said last is taken back and told again: ${cleanLine(round.retracted.reason)}`
+  if (!call) return undefined
+  const { name, provider, approvals, result } = call
+  if (inner) {
+    const note = noteOf(inner)
+    return note && `  ${note}`
   }
+  if (provider) return provider.output === undefined ? named(name, inputOf(call)) : undefined
+  if (progress !== undefined) return named(name, progressWords(progress))
+  if (!state) return undefined
+  if (result) return named(name, resultWords(result))
+  // Once: after it was approved it waits for its turn again.
+  return state === 'queued' && approvals.length === 0 ? named(name, inputOf(call)) : undefined
 }
 
 function named(name: string, words: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ThreadEvent } from '../protocol/index.ts'
+import { createView, take } from '../view/index.ts'
 import { plainView } from './plain-view.ts'
 
 const call: ThreadEvent = { type: 'tool-call', callId: 'c1', name: 'look_up', input: { id: 7 } }
@@ -34,7 +35,8 @@ function play(events: readonly ThreadEvent[], { onePlace = false, quiet = false,
     onePlace,
     hold,
   })
-  for (const [index, event] of events.entries()) view.take({ seq: index + 1, at: 0, event })
+  const log = createView()
+  for (const [index, event] of events.entries()) view.take(take(log, { seq: index + 1, at: 0, event }))
   view.end()
   return { out, err }
 }
@@ -114,7 +116,8 @@ describe('words that are held', () => {
   const said = (events: readonly ThreadEvent[]) => {
     const words: string[] = []
     const view = plainView({ say: (text) => words.push(text), onePlace: false, hold: true })
-    for (const [index, event] of events.entries()) view.take({ seq: index + 1, at: 0, event })
+    const log = createView()
+    for (const [index, event] of events.entries()) view.take(take(log, { seq: index + 1, at: 0, event }))
     return { words, end: () => view.end() }
   }
 

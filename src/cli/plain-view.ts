@@ -1,6 +1,6 @@
 import { retractNotice } from '../agent/index.ts'
 import type { AnswerView } from './answer-view.ts'
-import { noteTaker } from './notes.ts'
+import { noteOf } from './notes.ts'
 import { deltaCleaner } from './terminal/index.ts'
 
 export interface PlainViewOptions {
@@ -16,7 +16,6 @@ export interface PlainViewOptions {
 /** For a pipe, a file, a log or a terminal that can do nothing: words as they come, and a line for whatever happens besides. */
 export function plainView({ say, tell, onePlace, hold = false }: PlainViewOptions): AnswerView {
   let cleanDelta = deltaCleaner()
-  const noteOf = noteTaker()
   /** The end of what was said. */
   let said = ''
   let newRound = false
@@ -77,25 +76,30 @@ export function plainView({ say, tell, onePlace, hold = false }: PlainViewOption
   }
 
   return {
-    take({ event }) {
-      if (event.type === 'text') {
-        if (hold && !roundKept) held += event.text
-        else speak(event.text)
+    take(change) {
+      const { text, round, call, delta } = change
+      if (text?.kind === 'text') {
+        if (hold && !roundKept) held += delta
+        else speak(delta)
         return
       }
-      if (event.type === 'round-start') {
+      if (round?.retracted) retract()
+      else if (round?.end) {
+        release()
+        endLine()
+      } else if (round && !round.isRetry) {
         newRound = true
         roundShown = roundKept = false
       }
-      // From here on its round is never retracted.
-      if (event.type === 'tool-start') roundKept = true
-      if (event.type === 'tool-start' || event.type === 'round-end') release()
-      if (event.type === 'round-retract') retract()
-      if (event.type === 'round-end') endLine()
-      const note = noteOf(event)
+      // Once a call of it has started, a round is never retracted.
+      if (call?.attempts) {
+        roundKept = true
+        release()
+      }
+      const note = noteOf(change)
       if (note) notes.push(note)
       // The model itself has paused elsewhere; a tool may report at any time.
-      const midSentence = event.type === 'tool-progress' || event.type === 'tool-result'
+      const midSentence = change.progress !== undefined || change.inner || call?.result
       if (!onePlace || !midSentence || said.endsWith('\n')) flushNotes()
     },
     end() {

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
-import type { Answered } from '../channels/index.ts'
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
 import { noUsage, toMillraceError } from '../protocol/index.ts'
+import type { RunSummary } from '../view/index.ts'
 import type { AnswerView } from './answer-view.ts'
 import type { Asides } from './asides.ts'
 import { dimmed, wantsColor } from './colors.ts'
@@ -58,10 +58,10 @@ export async function showReply(
     ...(seq !== undefined && { seq }),
     timeoutMs,
     failure: talk.failure,
-    onEntry(entry, isAnswer) {
-      if (isAnswer) clearTimeout(waiting)
+    onEntry(entry, change) {
+      if (change) clearTimeout(waiting)
       if (!view) output.say(jsonLine(entry))
-      else if (isAnswer) view.take(entry)
+      else if (change) view.take(change)
     },
     ...(mayAsk && {
       decide(request, signal) {
@@ -108,18 +108,18 @@ function isFile(fd: number): boolean {
 }
 
 /** Whoever reads `--json` finds also this in the result. */
-function failed(thrown: unknown): Answered {
+function failed(thrown: unknown): RunSummary {
   const error = toMillraceError(thrown, { op: 'millrace', code: 'store_error' }).toJSON()
   return { outcome: 'failed', text: '', usage: noUsage, rounds: 0, error }
 }
 
-interface Result extends Answered {
+interface Result extends RunSummary {
   /** What waits for a person. */
   readonly approvals: readonly ApprovalRequestEvent[]
 }
 
 /** A run that was stopped because its time was up has timed out, for whoever reads the result. */
-function withEnding(answered: Answered, ending: Ending | undefined): Answered {
+function withEnding(answered: RunSummary, ending: Ending | undefined): RunSummary {
   if (ending?.exit !== exitCodes.timeout || answered.outcome === 'completed') return answered
   const error = { op: 'millrace', code: 'timeout', message: ending.reason, retryable: true } as const
   return { ...answered, error }
@@ -139,7 +139,7 @@ function closingLines(
   return [`millrace: ${why ?? result.outcome}`, resume]
 }
 
-const limitWords: Partial<Record<Answered['outcome'], string>> = {
+const limitWords: Partial<Record<RunSummary['outcome'], string>> = {
   'max-rounds': 'the agent has used up its rounds of tools',
   truncated: 'the answer was cut off at the limit of its length',
   cancelled: 'the answer was stopped',

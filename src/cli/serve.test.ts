@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { connectV1, textOf } from '../server/mcp/mcp-clients.test-kit.ts'
+import { connectV1, textOf } from '../protocols/mcp/mcp-clients.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
 import { homeWith, linesOf, makeHome, sources } from './cli.test-kit.ts'
 

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
 import { invalidInput, sleep, systemClock, textOf } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import { createView, take } from '../view/index.ts'
 import type { CommandLine } from './args.ts'
 import { wantsColor } from './colors.ts'
 import { questionOf } from './confirm.ts'
@@ -62,6 +63,7 @@ function playerOf(output: Output): (entry: Entry) => void {
     color ? styleText(format, text, { validateStream: false }) : text
   const tell = (line: string) => output.say(`${styled('dim', line)}\n`)
   const newView = () => plainView({ say: output.say, tell, onePlace: true })
+  const log = createView({ keep: 'round' })
   let view = newView()
   let first = true
 
@@ -73,13 +75,14 @@ function playerOf(output: Output): (entry: Entry) => void {
 
   return (entry) => {
     const { event } = entry
+    const change = take(log, entry)
     if (event.type === 'input') {
       const words = cleanText(textOf(event.message)).trim() || '(no words)'
       line(`${styled('cyan', 'you ›')} ${words}\n`)
       view = newView()
       return
     }
-    view.take(entry)
+    view.take(change)
     const note = asideOf(event)
     if (note) line(styled('dim', note))
     else if (event.type === 'run-end') view.end()

@@ -1,17 +1,9 @@
 import type { WriteStream } from 'node:tty'
+import type { CallView } from '../view/index.ts'
 import type { AnswerView } from './answer-view.ts'
-import { noteTaker } from './notes.ts'
+import { noteOf } from './notes.ts'
 import type { Markdown } from './terminal/index.ts'
-import {
-  callLine,
-  callsOf,
-  deltaCleaner,
-  markdown,
-  painter,
-  screenOn,
-  spinnerAt,
-  style,
-} from './terminal/index.ts'
+import { callLine, deltaCleaner, markdown, painter, screenOn, spinnerAt, style } from './terminal/index.ts'
 
 const frameMs = 100
 
@@ -22,8 +14,8 @@ export function terminalView(
 ): AnswerView {
   const screen = screenOn(out)
   const paint = painter(color)
-  const calls = callsOf()
-  const noteOf = noteTaker()
+  /** Those that are live. */
+  const calls = new Set<CallView>()
   let cleanDelta = deltaCleaner()
   let text: Markdown | undefined
   let said = false
@@ -32,7 +24,7 @@ export function terminalView(
   let timer: ReturnType<typeof setInterval> | undefined
 
   function callLines(): string[] {
-    const shown = quiet ? [] : [...calls.shown]
+    const shown = quiet ? [] : [...calls]
     return shown.map((call) => paint(callLine(call, { width: screen.width, now: Date.now() })))
   }
 
@@ -74,41 +66,32 @@ export function terminalView(
   }
 
   return {
-    take({ event, at }) {
-      calls.take(event, at)
+    take(change) {
+      const { call, round, retry, run, delta } = change
       begin()
-      switch (event.type) {
-        case 'round-start':
+      if (call) calls.add(call)
+      if (change.text?.kind === 'text') {
+        const words = cleanDelta(delta)
+        if (!text && words.trim() && said) screen.show([''], [])
+        if (text || words.trim()) {
+          text ??= markdown({ width: () => screen.width, colour: color })
+          text.push(words)
+        }
+        waiting &&= !words.trim()
+      } else if (retry || round?.retracted) {
+        // Words that come again never do so without a line that says why.
+        const isShown = !retry && text !== undefined
+        settle()
+        cleanDelta = deltaCleaner()
+        const note = noteOf(change)
+        if (note && (isShown || !quiet)) return draw([paint([{ text: note, style: style.dim }])])
+      } else if (round) {
+        if (!round.end) {
           settle()
           cleanDelta = deltaCleaner()
-          waiting = true
-          break
-        case 'text': {
-          const words = cleanDelta(event.text)
-          if (!text && words.trim() && said) screen.show([''], [])
-          if (text || words.trim()) {
-            text ??= markdown({ width: () => screen.width, colour: color })
-            text.push(words)
-          }
-          waiting &&= !words.trim()
-          break
         }
-        case 'round-retract':
-        case 'round-retry': {
-          // Words that come again never do so without a line that says why.
-          const isShown = event.type === 'round-retract' && text !== undefined
-          settle()
-          cleanDelta = deltaCleaner()
-          const note = noteOf(event)
-          if (note && (isShown || !quiet)) return draw([paint([{ text: note, style: style.dim }])])
-          break
-        }
-        case 'round-end':
-          waiting = false
-          break
-        case 'run-end':
-          return end()
-      }
+        waiting = !round.end
+      } else if (run?.outcome) return end()
       draw()
     },
     end() {

@@ -2,9 +2,9 @@ import type { Entry, MillraceError } from '../protocol/index.ts'
 import { systemClock } from '../protocol/index.ts'
 import type { Connection, Place } from './connection.ts'
 import { entryIn } from './connection.ts'
-import { broken, gone, interrupted, tooSlow } from './failures.ts'
+import { broken, interrupted, tooSlow } from './failures.ts'
 import type { Sockets } from './options.ts'
-import { isGone, openSocket, parseFrame, watchSilence } from './socket.ts'
+import { onClose, openSocket, parseFrame, watchSilence } from './socket.ts'
 
 export interface SocketOptions {
   readonly op: string
@@ -66,13 +66,7 @@ export async function* bySocket(
   const abort = () => fail(interrupted(op))
   const socket = openSocket(op, `${url}?after=${after}`, WebSocket, token)
   socket.addEventListener('message', ({ data }) => hear(data))
-  socket.addEventListener('close', ({ code, reason }) =>
-    fail(
-      code === isGone ? gone(op) : broken(op, `the socket was closed (${code}${reason && `: ${reason}`})`),
-    ),
-  )
-  // 'close' comes after it and says more.
-  socket.addEventListener('error', () => {})
+  onClose(op, socket, fail)
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
   const silence = watchSilence(

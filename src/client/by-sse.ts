@@ -1,11 +1,10 @@
 import type { Entry, FollowOptions } from '../protocol/index.ts'
-import { isMillraceError } from '../protocol/index.ts'
+import { isMillraceError, sseReader } from '../protocol/index.ts'
 import type { Connection, Place } from './connection.ts'
 import { entryIn } from './connection.ts'
 import { broken, reasonOf, tooSlow } from './failures.ts'
 import type { Http } from './http.ts'
 import { within } from './patience.ts'
-import { sseReader } from './sse.ts'
 
 export interface SseOptions extends Pick<FollowOptions, 'until'> {
   readonly op: string
@@ -45,13 +44,13 @@ export async function* bySse(
     body = response.body.getReader()
     let entries: Entry[] = []
     let ended = false
-    const reader = sseReader({
-      event(data, name) {
+    const reader = sseReader(
+      (data, name) => {
         if (name === 'end') ended = true
         else if (name === '' && !ended) entries.push(parse(op, data))
       },
-      retry: onRetryWish,
-    })
+      { onRetry: onRetryWish },
+    )
     const tooLong = () => tooSlow(op, 'nothing came', silenceMs)
     for (;;) {
       // The clock runs only while somebody waits: a reader that takes its time is no silence of the server's.

@@ -34,6 +34,7 @@ export interface SocketLike {
   send(data: string | Uint8Array<ArrayBuffer>): void
   binaryType?: string
   readonly bufferedAmount?: number
+  readonly readyState?: number
   close(code?: number): void
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void
   addEventListener(

@@ -1,10 +1,11 @@
+import type { MillraceError } from '../protocol/index.ts'
 import { isObject, systemClock } from '../protocol/index.ts'
 import { base64url } from './base64.ts'
-import { broken, reasonOf } from './failures.ts'
+import { broken, gone, reasonOf } from './failures.ts'
 import type { SocketLike, Sockets } from './options.ts'
 
 /** With this a socket is closed when its thread was deleted. */
-export const isGone = 4404
+const isGone = 4404
 
 export function openSocket(
   op: string,
@@ -20,6 +21,17 @@ export function openSocket(
     // As for a socket without TLS on a page with it.
     throw broken(op, `a WebSocket cannot be opened: ${reasonOf(thrown)}`, thrown)
   }
+}
+
+/** `fail` may be called twice. */
+export function onClose(op: string, socket: SocketLike, fail: (error: MillraceError) => void) {
+  const closed = ({ code, reason }: { readonly code: number; readonly reason: string }) =>
+    fail(code === isGone ? gone(op) : broken(op, `the socket was closed (${code}${reason && `: ${reason}`})`))
+  socket.addEventListener('close', closed)
+  // 'close' comes after it and says more; but Node 22.13 leaves it at this where no connection was made.
+  socket.addEventListener('error', () => {
+    if (socket.readyState === 0) closed({ code: 1006, reason: '' })
+  })
 }
 
 export function parseFrame(data: unknown): Record<string, unknown> | undefined {

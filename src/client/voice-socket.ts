@@ -1,8 +1,8 @@
 import type { AudioFrame, ErrorCode, VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import { MillraceError, readAudioFrame, systemClock, writeAudioFrame } from '../protocol/index.ts'
-import { broken, gone, interrupted, tooSlow } from './failures.ts'
+import { broken, interrupted, tooSlow } from './failures.ts'
 import type { Sockets } from './options.ts'
-import { isGone, openSocket, parseFrame, watchSilence } from './socket.ts'
+import { onClose, openSocket, parseFrame, watchSilence } from './socket.ts'
 
 export interface VoiceSocketOptions {
   readonly op: string
@@ -102,13 +102,7 @@ export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
   )
   const cancelOpening = systemClock.after(openMs, () => fail(tooSlow(op, 'no voice was opened', openMs)))
   socket.addEventListener('message', ({ data }) => hear(data))
-  socket.addEventListener('close', ({ code, reason }) =>
-    fail(
-      code === isGone ? gone(op) : broken(op, `the socket was closed (${code}${reason && `: ${reason}`})`),
-    ),
-  )
-  // 'close' comes after it and says more.
-  socket.addEventListener('error', () => {})
+  onClose(op, socket, fail)
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
 

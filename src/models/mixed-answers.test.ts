@@ -108,7 +108,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         const own = new Set([...plainCalls(wire, first.frames), ...plainCalls(wire, second.frames)])
         for (const call of callsIn(read(wire, frames))) expect(own).toContain(call)
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
   })
 
@@ -140,7 +140,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         const before = callsIn(read(wire, frames.slice(0, from), { ends: false }))
         for (const call of callsIn(read(wire, frames)).slice(before.length)) expect(plain).toContain(call)
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
   })
 })

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ModelEvent } from '../protocol/index.ts'
-import { isMillraceError } from '../protocol/index.ts'
+import { isMillraceError, sseReader } from '../protocol/index.ts'
 import type { Recording, Told } from './recordings.test-kit.ts'
 import {
   inRecording,
@@ -16,7 +16,6 @@ import {
   tools,
 } from './recordings.test-kit.ts'
 import type { Fetch } from './wire/http-answer.ts'
-import { sseReader } from './wire/sse.ts'
 import { drain } from './wire/wire.test-kit.ts'
 
 const recorded = test.skipIf(!present)

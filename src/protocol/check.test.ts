@@ -336,7 +336,7 @@ describe('messages that are not', () => {
         expect(JSON.parse(JSON.stringify(messages))).toStrictEqual(messages)
         expect(checkMessages(messages, 'x')).toStrictEqual(messages)
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 })

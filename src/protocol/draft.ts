@@ -15,10 +15,11 @@ export interface AssistantDraft {
 
 type OpenPart = { type: 'text' | 'reasoning'; text: string }
 
-export function assistantDraft(): AssistantDraft {
-  const parts: AssistantPart[] = []
+/** `content` is what was said before. */
+export function assistantDraft(content: readonly AssistantPart[] = []): AssistantDraft {
+  const parts: AssistantPart[] = [...content]
   let open: OpenPart | undefined
-  let text = ''
+  let text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
   function say(type: 'text' | 'reasoning', delta: string) {
     if (open?.type !== type) {

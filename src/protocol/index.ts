@@ -96,7 +96,7 @@ export type {
   ToolSpec,
   WireListener,
 } from './model.ts'
-export { hasStarted, mayRunTools, nextAction } from './next-action.ts'
+export { hasInputs, hasStarted, mayRunTools, nextAction } from './next-action.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
   aFunction,
@@ -113,12 +113,12 @@ export {
 export { findUnpaired, pairHistory } from './pairing.ts'
 export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
-export type { CallState, HeardInput, RunState } from './run-state.ts'
+export type { PublicError } from './public-error.ts'
+export { publicError } from './public-error.ts'
+export type { CallState, RunState } from './run-state.ts'
 export {
   answerKey,
-  applyEvent,
   countSummary,
-  emptyState,
   foldLog,
   messagesOf,
   openRequests,
@@ -135,7 +135,9 @@ export {
   saveThread,
 } from './saved-thread.ts'
 export type { ScriptRound, ScriptStep } from './script.ts'
+export { searchText, searchWords } from './search.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export { sseReader } from './sse.ts'
 export type {
   AppGauges,
   AppTelemetry,
@@ -151,18 +153,22 @@ export { exportThread, wholeLog } from './thread-export.ts'
 export type { Answer, FollowOptions, Heard, SendOptions, StateOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
+  applyAppended,
   applyEntry,
+  applyNumber,
   approvalsOf,
-  beginRun,
   cancelReason,
   conversationOf,
   emptyThread,
   isOpen,
   nextThreadAction,
+  promptOf,
+  steeringInputs,
   usageOf,
 } from './thread-state.ts'
 export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView } from './thread-view.ts'
 export { snapshotOf } from './thread-view.ts'
+export { titleOf } from './title.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'
 export type { AudioFrame, TurnRecord, VoiceCommand, VoiceEvent, VoicePlace } from './voice.ts'

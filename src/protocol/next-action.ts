@@ -1,5 +1,7 @@
 import type { Outcome } from './events.ts'
 import type { RunState } from './run-state.ts'
+import type { ThreadState } from './thread-state.ts'
+import { steeringInputs } from './thread-state.ts'
 
 export interface NextOptions {
   readonly maxRounds: number
@@ -20,8 +22,9 @@ export type Action =
   | { readonly type: 'end'; readonly outcome: Outcome }
 
 /** What a run does next: a pure function of its log. */
-export function nextAction(state: RunState, options: NextOptions): Action {
-  if (state.phase === 'none') return { type: 'generate' }
+export function nextAction(thread: ThreadState, options: NextOptions): Action {
+  const { run: state } = thread
+  if (!state || state.phase === 'none') return { type: 'generate' }
   const calls = [...state.calls.values()]
   if (state.phase === 'telling' && state.checkpoint) return { type: 'rejoin' }
   if (state.phase === 'telling') return { type: hasStarted(state) ? 'keep' : 'retract' }
@@ -32,10 +35,15 @@ export function nextAction(state: RunState, options: NextOptions): Action {
   if (options.planOnly) return { type: 'end', outcome: 'completed' }
   // The log of a run that failed or was cancelled here, without its end.
   if (state.finish === 'interrupted' && calls.length === 0) return { type: 'retract' }
-  if (state.inputs.length > 0) return { type: 'generate' }
+  if (hasInputs(thread)) return { type: 'generate' }
   if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
   if (calls.length === 0) return { type: 'end', outcome: 'completed' }
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
+}
+
+/** Whether something was said that the next round reads. */
+export function hasInputs(thread: ThreadState): boolean {
+  return (thread.run?.inputs.length ?? 0) > 0 || steeringInputs(thread).length > 0
 }
 
 /** Whether a call of the current round has started: the round is then kept, never retracted. */

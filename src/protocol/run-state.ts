@@ -16,7 +16,14 @@ import type {
 } from './events.ts'
 import { trimToHeard } from './heard.ts'
 import type { JsonObject } from './json.ts'
-import type { AssistantMessage, Message, ProviderData, ToolMessage, UserMessage } from './messages.ts'
+import type {
+  AssistantMessage,
+  Message,
+  ProviderData,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from './messages.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -45,11 +52,15 @@ export interface CallState {
 /** What a model says in a round. */
 type Said = Extract<RunEvent, ModelEvent>
 
-/** Something said to a run. `seq` is its number where it stands in the log of a thread. */
-export interface HeardInput {
-  readonly message: UserMessage
-  readonly seq?: number
+/** A call that ran, and what came of it. */
+interface RecentResult {
+  readonly name: string
+  readonly input: JsonObject
+  readonly output: readonly ToolResultPart[]
 }
+
+/** So many of them are kept, for the guard against a model that repeats itself. */
+const mostRecent = 100
 
 /**
  * A run as a fold of its log. Nothing else decides what happens next, so a run that was suspended or cut off anywhere goes on
@@ -71,8 +82,8 @@ export interface RunState {
   answers: Map<string, number>
   /** How many messages at the front of the history stand for those: the summary, behind what the system says. */
   summaries: number
-  /** What was said to the run since the current round began; the next one hears it. */
-  inputs: HeardInput[]
+  /** What was said to the run itself since the current round began; the next one reads it. What was said to its thread waits there. */
+  inputs: UserMessage[]
   /** 0 before the first. */
   round: number
   /** The model that tells the current round. */
@@ -86,6 +97,8 @@ export interface RunState {
   readonly openInputs: Map<string, { name: string; raw: string }>
   /** The calls of the current round, in the order in which they closed. */
   readonly calls: Map<string, CallState>
+  /** The latest results of calls that ran, over all rounds. */
+  recent: RecentResult[]
   /** Where the provider can continue the current generation, and what the model said since. */
   checkpoint: { readonly opaque: ProviderData; readonly since: Said[] } | undefined
   /** Every call id the conversation has used. */
@@ -123,6 +136,7 @@ export function emptyState(): RunState {
     heardChars: undefined,
     openInputs: new Map(),
     calls: new Map(),
+    recent: [],
     checkpoint: undefined,
     callIds: new Set(),
     granted: [],
@@ -227,6 +241,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'tool-result':
       return change(state, event.callId, (call) => {
         call.result = event
+        if (call.attempts > 0) keepRecent(state, call, event)
       })
     case 'approval-request':
       return change(state, event.callId, (call) => {
@@ -243,14 +258,26 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         call.waiting = false
       })
     case 'input':
-      state.inputs.push({ message: event.message })
+      state.inputs.push(event.message)
       if (event.mode === 'correct') state.corrections++
       return
     case 'summary':
       return replaceOldest(state, event)
     case 'run-end':
       state.outcome = event.outcome
+      return
+    default:
+      event satisfies never
   }
+}
+
+function keepRecent(
+  state: RunState,
+  { call, input = call.input }: CallState,
+  { name, output }: ToolResultEvent,
+) {
+  state.recent.push({ name, input, output })
+  if (state.recent.length >= 2 * mostRecent) state.recent = state.recent.slice(-mostRecent)
 }
 
 function change(state: RunState, callId: string, alter: (call: CallState) => void) {
@@ -264,18 +291,20 @@ function grant(state: RunState, rules: readonly string[]) {
   for (const rule of rules) if (!state.granted.includes(rule)) state.granted.push(rule)
 }
 
-function beginRound(state: RunState, { round, model, heard }: RoundStartEvent) {
+function beginRound(state: RunState, { round, model }: RoundStartEvent) {
   if (state.phase === 'told') {
     if (state.calls.size > 0) state.toolRounds++
     closeRound(state)
   }
-  const taken = new Set(heard)
-  const isHeard = ({ seq }: HeardInput) => seq === undefined || taken.has(seq)
-  for (const input of state.inputs) if (isHeard(input)) state.history.push(input.message)
-  state.inputs = state.inputs.filter((input) => !isHeard(input))
+  readInputs(state)
   state.round = round
   state.model = model
   state.phase = 'telling'
+}
+
+function readInputs(state: RunState) {
+  for (const message of state.inputs) state.history.push(message)
+  state.inputs = []
 }
 
 function countRound(state: RunState, { usage = {}, contextTokens }: RoundEndEvent) {
@@ -357,8 +386,7 @@ export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): 
 /** The last round and what was said since become part of the history. For a run that is over. */
 export function closeRun(state: RunState): void {
   closeRound(state)
-  for (const { message } of state.inputs) state.history.push(message)
-  state.inputs = []
+  readInputs(state)
   state.phase = 'none'
 }
 
@@ -399,7 +427,7 @@ export function turnStart(messages: readonly Message[]): number {
 
 /** The conversation as the model reads it. */
 export function messagesOf(state: RunState): Message[] {
-  return [...state.history, ...roundMessages(state), ...state.inputs.map(({ message }) => message)]
+  return [...state.history, ...roundMessages(state), ...state.inputs]
 }
 
 /** The requests nobody has decided yet. */

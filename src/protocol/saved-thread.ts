@@ -1,20 +1,23 @@
-import type { Message } from './messages.ts'
-import type { RunState } from './run-state.ts'
-import { closeRun, emptyState, transcriptLength, transcriptOf, turnStart } from './run-state.ts'
+import { assistantDraft } from './draft.ts'
+import type { AssistantMessage, Message } from './messages.ts'
+import type { CallState, RunState } from './run-state.ts'
+import { closeRun, emptyState, transcriptLength, turnStart } from './run-state.ts'
 import type { ThreadState } from './thread-state.ts'
 import { emptyThread, isOpen } from './thread-state.ts'
 
-/** Of what a fold keeps. A state that was saved by another version is not used. */
-export const foldVersion = 1
+/** Of what a fold keeps. A state that a later version saved is not used; version 1 never saved a run that is open. */
+export const foldVersion = 2
 
-/** A folded thread between two runs as JSON, without its transcript, call ids and decisions: those only grow, and are kept apart. */
+/** A folded thread as JSON, without its transcript, call ids and decisions: those only grow, and are kept apart. */
 export interface SavedThread {
   readonly version: number
   readonly thread: Omit<ThreadState, 'run' | 'decisions'>
   readonly run: Omit<RunState, 'history' | 'forgotten' | 'answers' | 'callIds' | RoundField>
+  /** The current round of a run that is open: its words are complete, its calls may be running. */
+  readonly round?: { readonly draft?: AssistantMessage | undefined; readonly calls: readonly SavedCall[] }
   /** The messages at the front of the history that stand for forgotten ones. */
   readonly front: readonly Message[]
-  /** How many messages the transcript has. */
+  /** How many messages the transcript has before the current round. */
   readonly messages: number
   /** How many of them only the summary stands for. */
   readonly forgotten: number
@@ -24,8 +27,13 @@ export interface SavedThread {
   readonly decisions: number
 }
 
-/** What a run that is over has no use for. */
-type RoundField = 'inputs' | 'phase' | 'draft' | 'heardChars' | 'openInputs' | 'calls' | 'checkpoint'
+/** What is not JSON. A round whose words are complete has neither open inputs nor a checkpoint. */
+type RoundField = 'draft' | 'calls' | 'openInputs' | 'checkpoint'
+
+interface SavedCall extends Omit<CallState, 'requests' | 'decisions'> {
+  readonly requests: readonly NonNullable<ReturnType<CallState['requests']['get']>>[]
+  readonly decisions: readonly NonNullable<ReturnType<CallState['decisions']['get']>>[]
+}
 
 /** A message of the transcript, with its run and round if it is an answer. */
 export interface SavedMessage {
@@ -33,26 +41,39 @@ export interface SavedMessage {
   readonly key?: string | undefined
 }
 
-/** Undefined while a run is under way, waits for a person, or has not begun. */
+/** Shares nothing with the state that could change. Undefined before the first run, and while a model generates. */
 export function saveThread(state: ThreadState): SavedThread | undefined {
   const { run, decisions, ...thread } = state
-  if (!run || isOpen(run)) return undefined
-  closeRun(run)
-  const { history, forgotten, answers, callIds, ...rest } = run
-  const { inputs, phase, draft, heardChars, openInputs, calls, checkpoint, ...kept } = rest
+  if (!run) return undefined
+  if (!isOpen(run)) closeRun(run)
+  else if (run.phase === 'telling') return undefined
+  const { history, forgotten, answers, callIds, draft, calls, openInputs, checkpoint, ...kept } = run
   const forgottenUpTo = run.dropped + forgotten.length
   return {
     version: foldVersion,
-    // Copies: the state goes on while it is being written.
-    thread: { ...thread, waiting: thread.waiting.map((input) => ({ ...input })) },
-    run: { ...kept, granted: [...kept.granted] },
+    ...structuredClone({
+      thread,
+      // Only an open run has a use for its latest results.
+      run: isOpen(run) ? kept : { ...kept, recent: [] },
+      ...(isOpen(run) && { round: { draft: draft.message(), calls: [...calls.values()].map(saveCall) } }),
+    }),
     front: history.slice(0, run.summaries),
     messages: transcriptLength(run),
     forgotten: forgottenUpTo,
-    needed: Math.min(forgottenUpTo, run.dropped + turnStart(transcriptOf(run))),
+    needed: Math.min(forgottenUpTo, run.dropped + turnStart([...forgotten, ...history.slice(run.summaries)])),
     callIds: callIds.size,
     decisions: decisions.size,
   }
+}
+
+function saveCall({ requests, decisions, ...call }: CallState): SavedCall {
+  return { ...call, requests: [...requests.values()], decisions: [...decisions.values()] }
+}
+
+function restoreCall({ requests, decisions, ...call }: SavedCall): [string, CallState] {
+  const byId = <Event extends { readonly callId: string }>(events: readonly Event[]) =>
+    new Map(events.map((event) => [event.callId, event]))
+  return [call.call.callId, { ...call, requests: byId(requests), decisions: byId(decisions) }]
 }
 
 /** The messages of a transcript from one of them on, as they are saved. */
@@ -83,15 +104,15 @@ export function restoreThread(
   const answers = new Map<string, number>()
   for (const [index, { key }] of kept.messages.entries())
     if (key !== undefined) answers.set(key, needed + index)
+  const outline = restoreOutline(saved)
   return {
-    ...restoreOutline(saved),
+    ...outline,
     decisions: kept.decisions,
     run: {
-      ...emptyState(),
-      ...saved.run,
-      granted: [...saved.run.granted],
+      ...(outline.run as RunState),
       forgotten: messages.slice(0, forgotten - needed),
       history: [...front, ...messages.slice(forgotten - needed)],
+      summaries: saved.run.summaries,
       dropped: needed,
       answers,
       callIds: kept.callIds,
@@ -100,13 +121,19 @@ export function restoreThread(
 }
 
 /** The state without any message: as if the whole transcript had been dropped. */
-export function restoreOutline({ thread, run, messages }: SavedThread): ThreadState {
-  const waiting = thread.waiting.map((input) => ({ ...input }))
+export function restoreOutline(saved: SavedThread): ThreadState {
+  const { thread, run, round } = structuredClone({ thread: saved.thread, run: saved.run, round: saved.round })
   return {
     ...emptyThread(),
     ...thread,
-    waiting,
-    run: { ...emptyState(), ...run, granted: [...run.granted], summaries: 0, dropped: messages },
+    run: {
+      ...emptyState(),
+      ...run,
+      draft: assistantDraft(round?.draft?.content),
+      calls: new Map(round?.calls.map(restoreCall)),
+      summaries: 0,
+      dropped: saved.messages,
+    },
   }
 }
 

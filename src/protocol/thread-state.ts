@@ -1,8 +1,16 @@
 import type { ErrorJson } from './errors.ts'
-import type { Entry, InputMode } from './events.ts'
+import type { ApprovalEvent, Entry, InputMode, RunEvent, ThreadEvent } from './events.ts'
 import type { Message, UserMessage } from './messages.ts'
 import type { RunState } from './run-state.ts'
-import { applyEvent, applyHeard, emptyState, openRequests, stateAfter, transcriptOf } from './run-state.ts'
+import {
+  applyEvent,
+  applyHeard,
+  emptyState,
+  messagesOf,
+  openRequests,
+  stateAfter,
+  transcriptOf,
+} from './run-state.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -52,15 +60,27 @@ export function emptyThread(): ThreadState {
   }
 }
 
-/**
- * Takes the next entry of the log. Deltas may be joined. While a run is `live` its own loop folds it, and began it by `beginRun`:
- * then only what stands around it is taken.
- */
-export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = false } = {}): void {
+/** Takes the next entry of the log. Deltas may be joined. */
+export function applyEntry(state: ThreadState, { seq, event }: Entry): void {
   state.head = seq
+  apply(state, event, seq)
+}
+
+/** Takes an event of the current run before it has a number. `applyNumber` takes that when it is known. */
+export function applyAppended(state: ThreadState, event: RunEvent): void {
+  apply(state, event, undefined)
+}
+
+export function applyNumber(state: ThreadState, { seq, event }: Entry): void {
+  state.head = seq
+  if (event.type === 'approval') keepDecision(state, event, seq)
+}
+
+function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined): void {
   switch (event.type) {
     case 'input':
-      if (event.mode === 'correct') break
+      // The agent's own words to the model, and those to a run outside of any thread, belong to the run.
+      if (event.mode === 'correct' || seq === undefined) break
       if (event.mode === 'interrupt') state.interrupts++
       state.waiting.push({
         seq,
@@ -71,7 +91,7 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
       })
       return
     case 'stop':
-      state.stop = { seq, reason: event.reason }
+      state.stop = { seq: seq ?? state.head, reason: event.reason }
       for (const input of state.waiting) input.held = true
       state.interrupts = 0
       return
@@ -81,31 +101,53 @@ export function applyEntry(state: ThreadState, { seq, event }: Entry, { live = f
     case 'run-start':
       state.agent = event.agent
       state.error = undefined
-      if (event.resumes === undefined && !live) beginRun(state, event.heard)
+      if (event.resumes === undefined) beginRun(state, event.heard)
       break
-    case 'round-start': {
-      const heard = takeHeard(state, event.heard)
-      if (!live) for (const input of heard) state.run?.inputs.push(input)
+    case 'round-start':
+      for (const { message } of takeHeard(state, event.heard)) state.run?.inputs.push(message)
       break
-    }
     case 'approval':
-      if (!state.decisions.has(event.callId)) state.decisions.set(event.callId, seq)
+      if (seq !== undefined) keepDecision(state, event, seq)
       break
     case 'run-end':
       state.error = event.error
+      break
+    // The rest is only the run's.
+    case 'round-retry':
+    case 'round-retract':
+    case 'round-end':
+    case 'text':
+    case 'reasoning':
+    case 'part-end':
+    case 'checkpoint':
+    case 'summary':
+    case 'tool-input-start':
+    case 'tool-input':
+    case 'tool-call':
+    case 'tool-start':
+    case 'tool-progress':
+    case 'tool-result':
+    case 'provider-tool':
+    case 'approval-request':
+      break
+    default:
+      event satisfies never
   }
-  if (state.run && !live) applyEvent(state.run, event)
+  if (state.run) applyEvent(state.run, event)
+}
+
+function keepDecision({ decisions }: ThreadState, { callId }: ApprovalEvent, seq: number) {
+  if (!decisions.has(callId)) decisions.set(callId, seq)
 }
 
 /** A run begins with the conversation as the runs before it have left it, and what it was begun for. */
-export function beginRun(state: ThreadState, heard: readonly number[] = []): RunState {
+function beginRun(state: ThreadState, heard: readonly number[] = []) {
   const before = state.run
   const run = before ? stateAfter(before) : emptyState()
   if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
   for (const { message } of takeHeard(state, heard)) run.history.push(message)
   state.answering = heard.reduce((last, seq) => Math.max(last, seq), 0)
   state.run = run
-  return run
 }
 
 function takeHeard(state: ThreadState, heard: readonly number[] = []): WaitingInput[] {
@@ -115,6 +157,18 @@ function takeHeard(state: ThreadState, heard: readonly number[] = []): WaitingIn
   state.waiting = state.waiting.filter(({ seq }) => !numbers.has(seq))
   state.interrupts = state.waiting.filter(interrupts).length
   return taken
+}
+
+/** What was said to the thread for the run under way: its next round reads it. */
+export function steeringInputs({ waiting }: ThreadState): readonly WaitingInput[] {
+  return waiting.filter(({ mode, held }) => mode === 'steer' && !held)
+}
+
+/** The conversation as the model reads it in the next round. */
+export function promptOf(state: ThreadState): Message[] {
+  const messages = state.run ? messagesOf(state.run) : []
+  for (const { message } of steeringInputs(state)) messages.push(message)
+  return messages
 }
 
 function interrupts({ mode, held }: WaitingInput): boolean {

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { muser, socketClient, teller, until } from '../channels/channels.test-kit.ts'
 import { client } from '../client/index.ts'
 import type { ThreadInfo } from '../protocol/index.ts'
+import { connectStateless } from '../protocols/mcp/mcp-clients.test-kit.ts'
+import { muser, socketClient, teller, until } from '../protocols/protocols.test-kit.ts'
 import { openAccess } from './access.ts'
-import { connectStateless } from './mcp/mcp-clients.test-kit.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 const owned = '00000000-0000-4000-8000-000000000001'

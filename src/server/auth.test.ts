@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { asker, socketClient, until } from '../channels/channels.test-kit.ts'
 import type { MillraceError } from '../protocol/index.ts'
+import { asker, socketClient, until } from '../protocols/protocols.test-kit.ts'
 import type { Identity } from './index.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 

@@ -1,10 +1,6 @@
-import type { Fields } from '../channels/index.ts'
-import { numberField, required, textField } from '../channels/index.ts'
 import type { ExchangesOptions } from '../protocol/index.ts'
-import { refusal } from './refusal.ts'
-import type { Route } from './route.ts'
-import { json } from './route.ts'
-import { ref } from './schemas.ts'
+import type { Fields, Route } from '../protocols/index.ts'
+import { httpError, json, numberField, ref, required, textField } from '../protocols/index.ts'
 
 const query: Fields = {
   run: required(textField({ most: 256, description: 'The id of a run, as its run-start has it.' })),
@@ -22,11 +18,11 @@ export function exchangeRoutes(answerBytes: number): Route[] {
       summary: 'The model calls of a run, as they went over the wire, without secrets',
       query,
       answers: { 200: json(ref('ExchangePage'), 'In order, those under way as far as they have come') },
-      async handle({ visitor, params, query }) {
-        const { thread } = await visitor.reach(params.id as string)
+      async handle({ caller, params, query }) {
+        const { thread } = await caller.getThread(params.id as string)
         // They hold the system prompt, and what hooks have put before the model.
-        if (!visitor.inspects)
-          throw refusal(403, 'auth', 'what goes to models is only for those whose auth says inspects: true')
+        if (!caller.inspects)
+          throw httpError(403, 'auth', 'what goes to models is only for those whose auth says inspects: true')
         const which = query as unknown as ExchangesOptions
         return Response.json(await thread.exchangePage({ ...which, bytes: answerBytes }))
       },

@@ -1,9 +1,8 @@
 import type { Entry } from '../protocol/index.ts'
+import type { Route } from '../protocols/index.ts'
+import { httpError, json } from '../protocols/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { entryBytes, testScript } from '../threads/index.ts'
-import { refusal } from './refusal.ts'
-import type { Route } from './route.ts'
-import { json } from './route.ts'
 
 /** A conversation in other forms, to be taken elsewhere. */
 export function exportRoutes(answerBytes: number): Route[] {
@@ -19,8 +18,8 @@ export function exportRoutes(answerBytes: number): Route[] {
           'TypeScript, for vitest',
         ),
       },
-      async handle({ visitor, params }) {
-        const { thread } = await visitor.reach(params.id as string)
+      async handle({ caller, params }) {
+        const { thread } = await caller.getThread(params.id as string)
         return Response.json({ source: testScript(await logWithin(thread, answerBytes)) })
       },
     },
@@ -39,7 +38,7 @@ async function logWithin(thread: Thread, bytes: number): Promise<Entry[]> {
       entries.push(entry)
     }
     if (left < 0)
-      throw refusal(
+      throw httpError(
         413,
         'invalid_input',
         `the conversation is larger than ${bytes} bytes: run \`millrace export ${thread.id} --format test\` where its data is`,

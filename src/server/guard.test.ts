@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { socketClient, teller } from '../channels/channels.test-kit.ts'
+import { socketClient, teller } from '../protocols/protocols.test-kit.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 
 const origins = ['https://app.example.org']

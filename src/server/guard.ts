@@ -1,4 +1,4 @@
-import { refusal } from './refusal.ts'
+import { httpError } from '../protocols/index.ts'
 
 export interface GuardOptions {
   readonly hosts: readonly string[]
@@ -35,10 +35,14 @@ export function guard({ hosts, origins }: GuardOptions): Guard {
     check(request, { localAddress, strict }) {
       const { hostname, host } = new URL(request.url)
       if (!isOurs(hostname, localAddress))
-        throw refusal(403, 'auth', `this server does not go by the name '${hostname}': list it in its hosts`)
+        throw httpError(
+          403,
+          'auth',
+          `this server does not go by the name '${hostname}': list it in its hosts`,
+        )
       const reads = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS'
       if ((strict || !reads) && !isWelcome(request.headers.get('origin'), host))
-        throw refusal(403, 'auth', 'pages of this origin may not use this server: list it in its origins')
+        throw httpError(403, 'auth', 'pages of this origin may not use this server: list it in its origins')
     },
     corsHeaders(request) {
       const origin = request.headers.get('origin')

@@ -1,28 +1,26 @@
-import type { Context } from 'hono'
-import { Hono } from 'hono'
-import type { MillraceError } from '../protocol/index.ts'
+import type { Call, Route } from '../protocols/index.ts'
+import { httpError } from '../protocols/index.ts'
 import type { Admission } from './admission.ts'
 import { announced } from './admission.ts'
+import type { Connection } from './connection.ts'
+import { closingDown, errorAnswer } from './errors.ts'
 import type { Guard } from './guard.ts'
 import { preflightHeaders } from './guard.ts'
-import { closingDown, errorAnswer, refusal } from './refusal.ts'
-import { readHeaders, readJsonBody, readQuery } from './request-parts.ts'
-import type { Connection, Route } from './route.ts'
-import type { Identify } from './visitors.ts'
-import { stranger } from './visitors.ts'
+import { readBody, readHeaders, readJson, readJsonBody, readQuery } from './request-parts.ts'
+import type { Found, Router } from './router.ts'
+import type { OpenPlace, StreamPlaceOptions } from './stream-place.ts'
+import { isStream, streamPlace } from './stream-place.ts'
+import type { Identify, Visitor } from './visitors.ts'
+import { anonymous } from './visitors.ts'
 
-/** What the handler needs of a route; the rest is for `openapi.json`. */
-export type Answering = Omit<Route, 'name' | 'summary' | 'answers'>
-
-export interface HandlerOptions {
-  readonly routes: readonly Answering[]
+export interface HandlerOptions extends StreamPlaceOptions {
+  readonly router: Router
   readonly guard: Guard
   readonly identify: Identify
   readonly bodyBytes: number
   readonly admission: Admission
   /** Whether the server is being closed: nothing is begun any more. */
   readonly isClosing: () => boolean
-  readonly onError: (error: MillraceError) => void
 }
 
 /** Answers a request, from an address that is known without a connection, perhaps. Never rejects. */
@@ -31,12 +29,6 @@ export type Handler = (
   connection?: Connection | undefined,
   address?: string | undefined,
 ) => Promise<Response>
-
-interface Env {
-  readonly Bindings: { readonly connection: Connection | undefined; readonly address: string | undefined }
-}
-
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Of an API nothing is to be shown, run, framed, embedded elsewhere, or kept. An answer that is a page says so itself. */
 const safeHeaders = {
@@ -47,35 +39,27 @@ const safeHeaders = {
 }
 
 export function httpHandler(options: HandlerOptions): Handler {
-  const { routes, guard, isClosing, onError } = options
-  const refuse = (thrown: unknown) => errorAnswer(isClosing() ? closingDown() : thrown, onError)
-  const hono = new Hono<Env>()
-  for (const route of routes) hono.on(route.method, route.path, (context) => answer(route, context, options))
-  for (const path of new Set(routes.map(({ path }) => path))) {
-    const allowed = allowedAt(path, routes)
-    hono.on(
-      methods.filter((method) => !allowed.includes(method)),
-      path,
-      () => wrongMethod(allowed, onError),
-    )
-  }
-  hono.notFound(() => refuse(refusal(404, 'not_found', 'there is nothing at this address')))
-  hono.onError(refuse)
+  const { router, guard, isClosing, onError } = options
 
-  async function respond(request: Request, from: Env['Bindings']): Promise<Response> {
+  async function respond(request: Request, from: From): Promise<Response> {
+    const found = router(request.method, new URL(request.url).pathname)
     try {
       if (isClosing()) throw closingDown()
       guard.check(request, { localAddress: from.connection?.localAddress, strict: false })
-      return request.method === 'OPTIONS' ? preflight(request) : await hono.fetch(request, from)
+      if (request.method === 'OPTIONS') return preflight(request)
+      const response = await answer(routeOf(found), found.params, { request, ...from }, options)
+      return request.method === 'HEAD' ? new Response(null, response) : response
     } catch (thrown) {
-      return refuse(thrown)
+      const response = errorAnswer(isClosing() ? closingDown() : thrown, onError, found.error)
+      if (response.status === 405) response.headers.set('allow', found.allowed.join(', '))
+      return response
     }
   }
 
   function preflight(request: Request): Response {
     const cors = guard.corsHeaders(request)
     if (!('access-control-allow-origin' in cors))
-      throw refusal(403, 'auth', 'pages of this origin may not use this server: list it in its origins')
+      throw httpError(403, 'auth', 'pages of this origin may not use this server: list it in its origins')
     return new Response(null, { status: 204, headers: preflightHeaders })
   }
 
@@ -90,18 +74,31 @@ export function httpHandler(options: HandlerOptions): Handler {
   }
 }
 
+interface From {
+  readonly connection: Connection | undefined
+  readonly address: string | undefined
+}
+
+function routeOf({ route, allowed }: Found): Route {
+  if (route) return route
+  if (allowed.length > 0) throw httpError(405, 'invalid_input', `this address takes ${allowed.join(', ')}`)
+  throw httpError(404, 'not_found', 'there is nothing at this address')
+}
+
 async function answer(
-  route: Answering,
-  context: Context<Env>,
-  { identify, bodyBytes, admission }: HandlerOptions,
+  route: Route,
+  params: Call['params'],
+  { request, connection, address }: From & { readonly request: Request },
+  options: HandlerOptions,
 ): Promise<Response> {
-  const request = context.req.raw
-  const { connection, address } = context.env
-  const visitor = route.isPublic ? stranger : await identify(request, address)
-  visitor.pay()
+  const { identify, admission } = options
+  const bodyBytes = route.bodyBytes ?? options.bodyBytes
+  const places: OpenPlace[] = []
+  const visitor = route.isPublic ? anonymous : await identify(request, address)
+  visitor.rateLimit()
   // Whether the server works must be known also when it has too much to do.
   if (route.isPublic) return handled()
-  const free = admission.begin(request, visitor.caller)
+  const free = admission.begin(request, visitor.key, bodyBytes)
   visitor.payFor(announced(request, bodyBytes))
   admission.countAnswer(connection, visitor)
   try {
@@ -116,25 +113,46 @@ async function answer(
   }
 
   async function handled() {
-    const query = readQuery(new URL(request.url), route.query)
-    const headers = readHeaders(request.headers, route.headers)
-    const body = route.body ? await readJsonBody(request, route.body, { connection, most: bodyBytes }) : {}
-    return route.handle({ request, visitor, params: context.req.param(), query, headers, body, connection })
+    let isSent = false
+    try {
+      const response = await asked()
+      isSent = true
+      return response
+    } finally {
+      for (const place of places) place.settle(isSent)
+    }
+  }
+
+  async function asked() {
+    if (!route.handle)
+      throw httpError(426, 'invalid_input', 'this address speaks WebSocket: ask for an upgrade')
+    const from = { connection, most: bodyBytes }
+    return route.handle({
+      ...readCall(request, route, { params, visitor }),
+      body: route.body ? await readJsonBody(request, route.body, from) : {},
+      signal: connection?.gone ?? request.signal,
+      readBody: () => readBody(request, from),
+      readJson: () => readJson(request, from),
+      openStream() {
+        const place = streamPlace(
+          request,
+          { visitor, gone: connection ? undefined : request.signal },
+          options,
+        )
+        places.push(place)
+        return place
+      },
+    })
   }
 }
 
-/** Whether an answer is written bit by bit, as long as there is something to say. */
-export function isStream({ headers }: Response): boolean {
-  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-}
-
-function allowedAt(path: string, routes: readonly Answering[]): string[] {
-  return routes.filter((route) => route.path === path).map(({ method }) => method)
-}
-
-function wrongMethod(allowed: readonly string[], onError: HandlerOptions['onError']): Response {
-  const names = allowed.join(', ')
-  const response = errorAnswer(refusal(405, 'invalid_input', `this address takes ${names}`), onError)
-  response.headers.set('allow', names)
-  return response
+/** The parts of a call that need no body. */
+export function readCall(
+  request: Request,
+  route: Route,
+  { params, visitor }: { readonly params: Call['params']; readonly visitor: Visitor },
+) {
+  const query = readQuery(new URL(request.url), route.query)
+  const headers = readHeaders(request.headers, route.headers)
+  return { request, caller: visitor, params, query, headers }
 }

@@ -1,7 +1,27 @@
+export type {
+  Call,
+  Caller,
+  Field,
+  FoundThread,
+  Frame,
+  Frames,
+  HttpError,
+  MountedProtocol,
+  NewThreadOptions,
+  Protocol,
+  ProtocolHost,
+  Route,
+  RouteAnswer,
+  ServeMcpOptions,
+  SocketCall,
+  SocketConnection,
+  SocketHandler,
+  StreamPlace,
+} from '../protocols/index.ts'
+export { httpError } from '../protocols/index.ts'
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
 export type { Listener } from './listen.ts'
-export type { ServeMcpOptions } from './mcp/options.ts'
 export type { ServedAppOptions } from './millrace.ts'
 export { millrace } from './millrace.ts'
 export type { Auth, Identity, Limits, ServerOptions } from './options.ts'

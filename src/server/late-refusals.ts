@@ -1,5 +1,5 @@
-import { tokenBuckets } from '../channels/index.ts'
 import { sleep, systemClock } from '../protocol/index.ts'
+import { tokenBuckets } from '../protocols/index.ts'
 
 /** Waits before an answer is given, if it is one more refusal for an address that has had many. Ends early with the signal. */
 export type HoldBack = (

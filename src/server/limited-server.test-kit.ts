@@ -1,6 +1,6 @@
 import { agent } from '../agent/index.ts'
+import { sqliteStore } from '../log/sqlite.ts'
 import { scriptedModel } from '../testing/index.ts'
-import { sqliteStore } from '../threads/sqlite.ts'
 import { millrace } from './index.ts'
 import { byToken } from './server.test-kit.ts'
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { closeCodes } from '../channels/index.ts'
 import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
+import { closeCodes } from '../protocols/index.ts'
 import { addressOf } from './address.ts'
 import type { Handler } from './handler.ts'
 import type { HoldBack } from './late-refusals.ts'

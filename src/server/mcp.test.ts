@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Agent } from '../agent/index.ts'
-import { muser, story, teller, until } from '../channels/channels.test-kit.ts'
+import { muser, story, teller, until } from '../protocols/protocols.test-kit.ts'
 import { millrace } from '../threads/index.ts'
 import { millrace as serveAll } from './index.ts'
 import type { McpServerOptions } from './mcp.ts'

@@ -1,21 +1,14 @@
 import type { OptionTable } from '../protocol/index.ts'
 import { checkOptions, invalidInput, isObject, kindOf } from '../protocol/index.ts'
+import type { Caller, McpEndpoint, ProtocolHost, ServeMcpOptions, StdioOptions } from '../protocols/index.ts'
+import { mcpEndpoint, mcpTable } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
-import { admission } from './admission.ts'
-import { guard } from './guard.ts'
-import { httpHandler } from './handler.ts'
-import { mcpEndpoint } from './mcp/endpoint.ts'
-import type { ServeMcpOptions } from './mcp/options.ts'
-import { mcpTable, readMcpOptions } from './mcp/options.ts'
-import { mcpRoutes } from './mcp/routes.ts'
-import type { StdioOptions } from './mcp/stdio.ts'
+import { mountProtocols } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions, serverTable } from './options.ts'
-import { openStreams } from './streams.ts'
 import { visitors } from './visitors.ts'
 
-export type { ServeMcpOptions } from './mcp/options.ts'
-export type { StdioOptions } from './mcp/stdio.ts'
+export type { ServeMcpOptions, StdioOptions } from '../protocols/index.ts'
 
 /** Who may ask, and how much, is said as for a server: see `serve()`. */
 export interface McpServerOptions
@@ -50,33 +43,33 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOf
   const { describe, name, version, maxSessions, sessionIdleMs, ...server } = options
   const own = { describe, name, version, maxSessions, sessionIdleMs }
   const settings = readServerOptions(server, op)
-  const { limits } = settings
-  const streams = openStreams({ most: limits.connections, perCaller: limits.streams, onRefused: app.refused })
-  const endpoint = mcpEndpoint({
-    ...settings,
-    app,
-    settings: readMcpOptions(own, { agents: app.agents, op }),
-    streams,
-  })
   let closing: Promise<void> | undefined
-  const handle = httpHandler({
-    routes: mcpRoutes(endpoint, '*'),
-    guard: guard(settings),
-    identify: visitors({ ...settings, ...limits, app }).identify,
-    bodyBytes: limits.bodyBytes,
-    admission: admission({ limits, buffer: app.buffer, onRefused: app.refused }),
+  let endpoint: McpEndpoint | undefined
+  const mount = (host: ProtocolHost) => {
+    endpoint = mcpEndpoint(own, host, { path: '*', op })
+    return endpoint
+  }
+  const { handle, close } = mountProtocols(app, {
+    settings,
+    protocols: [{ name: 'mcp', mount }],
+    ownRoutes: () => [],
     isClosing: () => closing !== undefined,
-    onError: settings.onError,
   })
   return {
     fetch: (request) => handle(request),
     async stdio(options = {}) {
       if (closing) throw invalidInput(op, 'this MCP server is closed')
-      await endpoint.stdio(options)
+      await endpoint?.stdio(options, await ownerOf(app))
     },
     close() {
-      closing ??= endpoint.close()
+      closing ??= close()
       return closing
     },
   }
+}
+
+/** Where nobody is asked who they are, everybody is the owner. */
+function ownerOf(app: App): Promise<Caller> {
+  const limits = { requestsPerSecond: 1, failedSignIns: 1, recheckMs: 1 }
+  return visitors({ ...limits, app, auth: false }).identify(new Request('http://localhost/'))
 }

@@ -26,6 +26,7 @@ const appTable: Record<keyof AppOptions, typeof anything> = {
   maxLosses: anything,
   maxRuns: anything,
   maxRunBytes: anything,
+  keptBytes: anything,
   quotas: anything,
   telemetry: anything,
   onError: anything,

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { EventFeed } from '../channels/index.ts'
-import { writeEvents, writeStream } from '../channels/index.ts'
+import { httpError, threadStreamOf, writeBody, writeThread } from '../protocols/index.ts'
+import { errorAnswer } from './errors.ts'
 import type { Handler } from './handler.ts'
-import { isStream } from './handler.ts'
 import type { HoldBack } from './late-refusals.ts'
 import type { ClientAddress } from './proxy.ts'
-import { errorAnswer, refusal } from './refusal.ts'
 import { tooLarge } from './request-parts.ts'
+import { isStream } from './stream-place.ts'
 
 /** One for all: to make one for each request takes longer than to answer some. */
 const closed = new DOMException('the connection is closed', 'AbortError')
@@ -35,7 +34,6 @@ export async function serveRequest(
   // A client that goes is an `error` of these two; `close` tells the same, to those who care.
   incoming.on('error', () => {})
   response.on('error', () => {})
-  let feed: EventFeed | undefined
   let count = (_bytes: number) => {}
   const gone = new AbortController()
   response.once('close', () => gone.abort(closed))
@@ -50,23 +48,20 @@ export async function serveRequest(
         countAnswer(counting) {
           count = counting
         },
-        takeFeed(taken) {
-          feed = taken
-        },
       })
     : noRequest()
   await holdBack(answer.status, address, gone.signal)
   response.statusCode = answer.status
   for (const [name, value] of answer.headers) response.setHeader(name, value)
-  if (feed) {
-    const untrack = track(feed.end)
-    // A stream that ends with its connection needs no chunks around its events: they cost as much as the events.
+  const stream = threadStreamOf(answer.body)
+  if (stream) {
+    response.once('close', track(stream.end))
+    // A stream that ends with its connection needs no chunks around its frames: they cost as much as the frames.
     response.removeHeader('transfer-encoding')
     response.setHeader('connection', 'close')
-    await writeEvents(response, feed)
-    return untrack()
+    return writeThread(response, stream)
   }
-  if (answer.body && isStream(answer)) return writeStream(response, answer.body, { stuckMs })
+  if (answer.body && isStream(answer)) return writeBody(response, answer.body, { stuckMs })
   const body = answer.body ? Buffer.from(await answer.arrayBuffer()) : undefined
   if (body && !response.destroyed) {
     count(body.length)
@@ -78,7 +73,7 @@ export async function serveRequest(
 }
 
 function noRequest(): Response {
-  return errorAnswer(refusal(400, 'invalid_input', 'this is no request that could be answered'), () => {})
+  return errorAnswer(httpError(400, 'invalid_input', 'this is no request that could be answered'), () => {})
 }
 
 /** A name or an address, with or without a port. Anything else would change what the address around it means. */
@@ -124,7 +119,7 @@ function readBody(incoming: IncomingMessage, most: number): Promise<Uint8Array<A
       size += chunk.copy(bytes, size)
     }
     const done = () => settle(() => resolve(bytes.subarray(0, size)))
-    const gone = () => settle(() => reject(refusal(400, 'invalid_input', 'the body broke off')))
+    const gone = () => settle(() => reject(httpError(400, 'invalid_input', 'the body broke off')))
     if (incoming.destroyed) return gone()
     incoming.on('data', take)
     incoming.on('end', done)

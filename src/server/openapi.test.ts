@@ -1,10 +1,10 @@
 import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
-import { asker, entriesOf } from '../channels/channels.test-kit.ts'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
+import { millraceSocket, millraceSse } from '../protocols/index.ts'
+import { asker, entriesOf } from '../protocols/protocols.test-kit.ts'
 import { memoryExchanges, millrace } from '../threads/index.ts'
 import { admission } from './admission.ts'
-import { eventAnswers } from './event-answers.ts'
 import { readServerOptions } from './options.ts'
 import { allRoutes } from './routes.ts'
 import { served } from './server.test-kit.ts'
@@ -41,12 +41,19 @@ describe('openapi.json', () => {
     const app = millrace({ agents: asker() })
     const settings = readServerOptions({}, 'serve')
     const streams = openStreams({ most: 1, perCaller: 1, onRefused: () => {} })
-    const routes = allRoutes(app, {
-      ...settings,
-      streams,
-      admission: admission({ limits: settings.limits, buffer: app.buffer, onRefused: app.refused }),
-      events: eventAnswers({ streams, heartbeatMs: 1, stuckMs: 1, onError: () => {} }),
-    })
+    const host = { ...settings, agents: app.agents, publicError: () => ({}) as never, onError: () => {} }
+    const protocolRoutes = [millraceSse(), millraceSocket({ voice: undefined })].flatMap(
+      (protocol) => protocol.mount(host).routes,
+    )
+    const routes = [
+      ...protocolRoutes,
+      ...allRoutes(app, {
+        ...settings,
+        streams,
+        admission: admission({ limits: settings.limits, buffer: app.buffer, onRefused: app.refused }),
+        protocolRoutes,
+      }),
+    ]
     await app.close()
     const written = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

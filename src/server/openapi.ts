@@ -1,14 +1,13 @@
-import type { Fields } from '../channels/index.ts'
-import { schemaOf } from '../channels/index.ts'
 import type { JsonObject } from '../protocol/index.ts'
-import type { Route, RouteAnswer } from './route.ts'
-import { json } from './route.ts'
-import { ref, schemas } from './schemas.ts'
+import type { Fields, Route, RouteAnswer } from '../protocols/index.ts'
+import { json, ref, schemaOf } from '../protocols/index.ts'
+import { schemas } from './schemas.ts'
 
-/** The routes as OpenAPI 3.1. */
+/** The routes that have a name as OpenAPI 3.1. */
 export function openApi(routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const route of routes) {
+    if (route.name === undefined) continue
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
   }
@@ -29,8 +28,8 @@ export function openApi(routes: readonly Route[]): JsonObject {
 function operation(route: Route): JsonObject {
   const { name, summary, body, isPublic } = route
   return {
-    operationId: name,
-    summary,
+    operationId: name as string,
+    ...(summary !== undefined && { summary }),
     parameters: [
       ...[...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
         parameter('path', name, { type: 'string' }, true),
@@ -40,10 +39,10 @@ function operation(route: Route): JsonObject {
     ],
     ...(body && { requestBody: requestBody(body) }),
     responses: {
-      ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, answer]) => [status, response(answer)]),
-      ),
       default: response(json(ref('Error'), 'Refused or failed, and why')),
+      ...Object.fromEntries(
+        Object.entries(route.answers ?? {}).map(([status, answer]) => [status, response(answer)]),
+      ),
     },
     ...(isPublic && { security: [] }),
   }

@@ -11,9 +11,9 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import type { Protocol, ServeMcpOptions } from '../protocols/index.ts'
+import { mcpTable } from '../protocols/index.ts'
 import { errorListener } from '../threads/index.ts'
-import type { ServeMcpOptions } from './mcp/options.ts'
-import { mcpTable } from './mcp/options.ts'
 
 /** Who is asking. */
 export interface Identity {
@@ -76,6 +76,8 @@ export interface ServerOptions {
   readonly page?: boolean | undefined
   /** The agents as tools of an MCP server, at `/mcp`. Needs `@modelcontextprotocol/server`. Not so if absent. */
   readonly mcp?: boolean | ServeMcpOptions | undefined
+  /** Further wire protocols that clients may speak, beside our own: see `Protocol`. */
+  readonly protocols?: readonly Protocol[] | undefined
   /** Speaks over the sockets, and listens: `voice()` of `millrace/voice`. It stays yours to close. Not so if absent. */
   readonly voice?: Voice | undefined
   /** How often it is checked that an open stream is still for its user to see: by `auth`, with the headers it was opened with, and `sees`. */
@@ -97,6 +99,7 @@ export interface ServerSettings {
   readonly trustProxy: boolean | readonly string[]
   readonly page: boolean
   readonly mcp: ServeMcpOptions | undefined
+  readonly protocols: readonly Protocol[]
   readonly voice: Voice | undefined
   readonly recheckMs: number
   readonly heartbeatMs: number
@@ -135,6 +138,9 @@ export const serverTable: OptionTable<ServerOptions> = {
   page: yesOrNo,
   mcp: (value) =>
     typeof value !== 'boolean' && !isObject(value) && 'must be true, false or an object of options',
+  protocols: (value) =>
+    !(Array.isArray(value) && value.every((one) => isObject(one) && typeof one.mount === 'function')) &&
+    'must be a list of protocols, each an object with name and mount()',
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
     'must be what voice() of millrace/voice gives, such as voice({ speech: flite() })',
@@ -166,6 +172,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     trustProxy = false,
     page = true,
     mcp = false,
+    protocols = [],
     recheckMs = 30_000,
     heartbeatMs = 15_000,
     stuckMs = 30_000,
@@ -180,6 +187,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     trustProxy,
     page,
     mcp: mcp === true ? {} : mcp || undefined,
+    protocols,
     voice: options.voice,
     recheckMs,
     heartbeatMs,

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { teller } from '../channels/channels.test-kit.ts'
+import { teller } from '../protocols/protocols.test-kit.ts'
 import { byToken, type Served, served } from './server.test-kit.ts'
 
 const gzip = { headers: { 'accept-encoding': 'br, gzip' } }
@@ -77,7 +77,7 @@ describe('the page', () => {
       files
         .filter(({ path }) => atFirst.includes(path) === isFirst)
         .reduce((sum, { gzip }) => sum + Buffer.from(gzip, 'base64').length, 0)
-    expect(bytesOf(true)).toBeLessThan(60_500)
+    expect(bytesOf(true)).toBeLessThan(61_000)
     expect(bytesOf(false)).toBeLessThan(9_000)
   })
 

@@ -1,6 +1,6 @@
 import type { PageFile } from '#page'
-import type { Answering } from './handler.ts'
-import { refusal } from './refusal.ts'
+import type { Route } from '../protocols/index.ts'
+import { httpError } from '../protocols/index.ts'
 
 /**
  * The page runs its own scripts and talks to its own server, and that is all: no script is made of text, whatever a model writes
@@ -37,7 +37,7 @@ const alwaysFresh = 'no-cache'
 const forEver = 'public, max-age=31536000, immutable'
 
 /** The chat and inspector that is built into the package. It holds nothing secret: what it shows, it asks for like anybody else. */
-export function pageRoutes(): Answering[] {
+export function pageRoutes(): Route[] {
   return [
     {
       method: 'GET',
@@ -58,7 +58,7 @@ async function giveFile(path: string, request: Request, cacheControl: string): P
   // Here and not above: many a server is never asked for it.
   const { files } = await import('#page')
   const file = files.find((one) => one.path === path)
-  if (!file) throw refusal(404, 'not_found', 'there is nothing at this address')
+  if (!file) throw httpError(404, 'not_found', 'there is nothing at this address')
   const { etag, type } = file
   const headers = { ...pageHeaders, etag, 'cache-control': cacheControl }
   if (isKnown(etag, request.headers.get('if-none-match'))) return new Response(null, { status: 304, headers })

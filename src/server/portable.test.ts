@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 /** Packages that run wherever there is `fetch`. */
-const portable = new Set(['hono', '@cfworker/json-schema'])
+const portable = new Set(['@cfworker/json-schema'])
 
 /** What a file needs before it can be loaded: not types, nor what it loads later. */
 const needed = /^(?:import|export)(?! type\b)[^'"(]*? from '([^']+)'|^import '([^']+)'/gm

@@ -1,4 +1,4 @@
-import type { Entry, ErrorCode, ErrorJson, RunEvent, ThreadEvent } from '../protocol/index.ts'
+import type { Entry, ErrorCode, ErrorJson, ThreadEvent } from '../protocol/index.ts'
 import type { Following, Thread } from '../threads/index.ts'
 
 /** What is said of a failure to those whose affair its details are not. */
@@ -57,27 +57,13 @@ function publicEntry(entry: Entry): Entry {
   return made
 }
 
+/** Whatever has an error has it without its details, also inside a sub-agent. */
 function publicEvent<Event extends ThreadEvent>(event: Event): Event {
-  switch (event.type) {
-    case 'run-end':
-    case 'round-end':
-    case 'round-retry':
-      return event.error ? { ...event, error: publicFailure(event.error) } : event
-    case 'round-retract':
-      return { ...event, reason: 'it is told again' }
-    case 'tool-progress':
-      return publicProgress(event) as Event
-    default:
-      return event
-  }
-}
-
-type Progress = Extract<ThreadEvent, { type: 'tool-progress' }>
-
-/** What a sub-agent tells. */
-function publicProgress(progress: Progress): Progress {
-  const inside = progress.event && publicEvent<RunEvent>(progress.event)
-  return inside === undefined || inside === progress.event ? progress : { ...progress, event: inside }
+  if ('error' in event && event.error) return { ...event, error: publicFailure(event.error) }
+  if (event.type === 'round-retract') return { ...event, reason: 'it is told again' }
+  if (event.type !== 'tool-progress' || !event.event) return event
+  const inside = publicEvent(event.event)
+  return inside === event.event ? event : { ...event, event: inside }
 }
 
 function publicFailure({ op, code, message, retryable }: ErrorJson): ErrorJson {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { teller, until } from '../channels/channels.test-kit.ts'
+import { sqliteStore } from '../log/sqlite.ts'
+import { teller, until } from '../protocols/protocols.test-kit.ts'
 import type { ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
-import { sqliteStore } from '../threads/sqlite.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 async function serving(store: ThreadStore = memoryStore()) {

@@ -1,8 +1,7 @@
-import type { Field, Fields } from '../channels/index.ts'
-import { checkFields, parseJson } from '../channels/index.ts'
 import { checkOptions, invalidInput } from '../protocol/index.ts'
-import { refusal } from './refusal.ts'
-import type { Connection } from './route.ts'
+import type { Field, Fields } from '../protocols/index.ts'
+import { checkFields, httpError, parseJson } from '../protocols/index.ts'
+import type { Connection } from './connection.ts'
 
 const op = 'server.fetch'
 
@@ -37,24 +36,35 @@ function takesNumbers({ schema }: Field): boolean {
   return type === 'integer' || (Array.isArray(anyOf) && anyOf.some((one) => one.type === 'integer'))
 }
 
+interface BodyFrom {
+  readonly connection: Connection | undefined
+  readonly most: number
+}
+
 /** The body as the fields that a route takes; one that is not there has none. */
 export async function readJsonBody(
   request: Request,
   fields: Fields,
-  { connection, most }: { connection: Connection | undefined; most: number },
+  from: BodyFrom,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readBody(request, { connection, most })
-  if (bytes.length === 0) return checkFields({}, fields, { op, what: 'the body' })
+  const read = await readJson(request, from)
+  return checkFields(read === undefined ? {} : read, fields, { op, what: 'the body' })
+}
+
+/** The body as JSON; undefined if there is none. */
+export async function readJson(request: Request, from: BodyFrom): Promise<unknown> {
+  const bytes = await readBody(request, from)
+  if (bytes.length === 0) return undefined
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
-    throw refusal(415, 'invalid_input', 'the body must be JSON, with content-type: application/json')
-  return checkFields(parse(bytes), fields, { op, what: 'the body' })
+    throw httpError(415, 'invalid_input', 'the body must be JSON, with content-type: application/json')
+  return parse(bytes)
 }
 
 /** The body as it came. Throws 413 past `most`. */
 export async function readBody(
   request: Request,
-  { connection, most }: { connection: Connection | undefined; most: number },
+  { connection, most }: BodyFrom,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const announced = Number(request.headers.get('content-length') ?? 0)
   if (announced > most) throw tooLarge(most)
@@ -66,7 +76,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refusal(400, 'invalid_input', 'the body is not UTF-8')
+    throw httpError(400, 'invalid_input', 'the body is not UTF-8')
   }
   return parseJson(text, { op, what: 'the body' })
 }
@@ -92,5 +102,5 @@ async function readStream(
 }
 
 export function tooLarge(most: number) {
-  return refusal(413, 'invalid_input', `the body is larger than ${most} bytes`)
+  return httpError(413, 'invalid_input', `the body is larger than ${most} bytes`)
 }

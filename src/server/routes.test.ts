@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Entry } from '../protocol/index.ts'
 import {
   asker,
   delegator,
@@ -10,8 +11,7 @@ import {
   teller,
   until,
   wordsOf,
-} from '../channels/channels.test-kit.ts'
-import type { Entry } from '../protocol/index.ts'
+} from '../protocols/protocols.test-kit.ts'
 import { served } from './server.test-kit.ts'
 
 async function idle(ask: ReturnType<typeof served>['ask'], id: string): Promise<Entry[]> {

@@ -1,33 +1,30 @@
 import type { Voice } from '../channels/index.ts'
 import { messageOf } from '../protocol/index.ts'
+import type { Route } from '../protocols/index.ts'
+import { json, ref } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
-import type { EventAnswers } from './event-answers.ts'
-import { eventRoutes } from './event-answers.ts'
+import { retryAfterOf } from './errors.ts'
 import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
 import { readinessOf } from './readiness.ts'
-import { retryAfterOf } from './refusal.ts'
-import type { Route } from './route.ts'
-import { json } from './route.ts'
-import { ref } from './schemas.ts'
 import { threadRoutes } from './thread-routes.ts'
 import type { UsageRoutesOptions } from './usage-routes.ts'
 import { usageRoutes } from './usage-routes.ts'
 
 export interface RoutesOptions extends UsageRoutesOptions {
-  readonly events: EventAnswers
   readonly voice: Voice | undefined
+  /** Those of the protocols, for `openapi.json`. */
+  readonly protocolRoutes: readonly Route[]
 }
 
-/** Everything that can be asked of the server. */
+/** What can be asked of the server itself, beside its protocols. */
 export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
-  const { events, voice } = options
+  const { voice, protocolRoutes } = options
   const { answerBytes } = options.limits
   const readiness = readinessOf(app)
   const routes: Route[] = [
-    ...threadRoutes(app, events, answerBytes),
-    ...eventRoutes(events, answerBytes),
+    ...threadRoutes(answerBytes),
     ...exchangeRoutes(answerBytes),
     ...exportRoutes(answerBytes),
     ...usageRoutes(app, options),
@@ -37,10 +34,10 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       name: 'listAgents',
       summary: 'Who can be talked to; the first is that of a conversation that names none',
       answers: { 200: json(ref('Agents'), 'By name') },
-      async handle({ visitor }) {
+      async handle({ caller }) {
         const agents = app.agents.map(async (name) => {
           // How the machine is set up is not for every user.
-          const notices = visitor.inspects ? await app.notices(name).catch((error) => [messageOf(error)]) : []
+          const notices = caller.inspects ? await app.notices(name).catch((error) => [messageOf(error)]) : []
           return { name, ...(notices.length > 0 && { notices }) }
         })
         return Response.json({ agents: await Promise.all(agents) })
@@ -93,6 +90,6 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
     },
   ]
   // Once: anyone may ask for it.
-  const document = JSON.stringify(openApi(routes))
+  const document = JSON.stringify(openApi([...routes, ...protocolRoutes]))
   return routes
 }

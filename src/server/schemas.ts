@@ -2,10 +2,6 @@ import type { JsonObject } from '../protocol/index.ts'
 
 // What the answers look like, for `openapi.json`. A test holds the answers against it.
 
-export function ref(name: keyof typeof schemas): JsonObject {
-  return { $ref: `#/components/schemas/${name}` }
-}
-
 const text: JsonObject = { type: 'string' }
 const count: JsonObject = { type: 'integer', minimum: 0 }
 const time: JsonObject = { type: 'integer', description: 'Milliseconds since 1970.' }

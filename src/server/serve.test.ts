@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { agent } from '../agent/index.ts'
+import { MillraceError } from '../protocol/index.ts'
 import {
   entriesOf,
   muser,
@@ -10,8 +11,7 @@ import {
   teller,
   until,
   wordsOf,
-} from '../channels/channels.test-kit.ts'
-import { MillraceError } from '../protocol/index.ts'
+} from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { memoryStore, millrace as openApp } from '../threads/index.ts'
 import { heldTool } from '../threads/threads.test-kit.ts'

@@ -1,22 +1,16 @@
 import type { OptionTable } from '../protocol/index.ts'
 import { checkOptions, invalidInput, someText } from '../protocol/index.ts'
+import { mcpProtocol, millraceSocket, millraceSse } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { addressOf } from './address.ts'
-import { admission } from './admission.ts'
-import { eventAnswers } from './event-answers.ts'
-import { guard, isLoopback } from './guard.ts'
-import { httpHandler } from './handler.ts'
+import { isLoopback } from './guard.ts'
 import { lateRefusals } from './late-refusals.ts'
 import type { Listener } from './listen.ts'
-import { mcpEndpoint } from './mcp/endpoint.ts'
-import { readMcpOptions } from './mcp/options.ts'
-import { mcpRoutes } from './mcp/routes.ts'
+import { mountProtocols } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions } from './options.ts'
 import { pageRoutes } from './page.ts'
 import { allRoutes } from './routes.ts'
-import { openStreams } from './streams.ts'
-import { visitors } from './visitors.ts'
 
 export interface ListenOptions {
   /** A free one if absent. */
@@ -57,32 +51,25 @@ const listenTable: OptionTable<ListenOptions> = {
 /** Puts a server before an app. */
 export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
-  const { auth, limits, onError } = settings
+  const { auth, limits, mcp, voice, onError } = settings
   if (options.limits?.bufferBytes !== undefined) app.buffer.limit = limits.bufferBytes
   const listeners = new Set<Promise<Listener>>()
-  const { identify, signOut } = visitors({ ...settings, ...limits, app })
   let closing: Promise<void> | undefined
-  const shared = {
-    ...settings,
-    guard: guard(settings),
-    identify,
-    streams: openStreams({ most: limits.connections, perCaller: limits.streams, onRefused: app.refused }),
-    admission: admission({ limits, buffer: app.buffer, onRefused: app.refused }),
+  const mounted = mountProtocols(app, {
+    settings,
+    protocols: [
+      millraceSse(),
+      millraceSocket({ voice }),
+      ...(mcp ? [mcpProtocol(mcp)] : []),
+      ...settings.protocols,
+    ],
+    ownRoutes: (shared) => [
+      ...(settings.page ? pageRoutes() : []),
+      ...allRoutes(app, { ...settings, ...shared }),
+    ],
     isClosing: () => closing !== undefined,
-  }
-  const mcp =
-    settings.mcp &&
-    mcpEndpoint({
-      ...shared,
-      app,
-      settings: readMcpOptions(settings.mcp, { agents: app.agents, op: 'serve' }),
-    })
-  const routes = [
-    ...(settings.page ? pageRoutes() : []),
-    ...(mcp ? mcpRoutes(mcp, '/mcp') : []),
-    ...allRoutes(app, { ...shared, events: eventAnswers(shared) }),
-  ]
-  const handle = httpHandler({ ...shared, routes, bodyBytes: limits.bodyBytes, onError })
+  })
+  const { handle, shared, signOut } = mounted
 
   /** Only this needs Node, so only this loads what needs it. */
   async function listen(port: number, host: string): Promise<Listener> {
@@ -90,7 +77,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
       import('./listen.ts'),
       import('./upgrade.ts'),
       import('./proxy.ts'),
-      mcp?.ready(),
+      mounted.ready(),
       // Tools that refuse to work here say so before a client relies on them.
       ...app.agents.map((name) => app.notices(name)),
     ])
@@ -107,8 +94,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
 
   async function close(options?: { readonly graceMs?: number | undefined }) {
     const closed = [...listeners].map(async (listener) => (await listener).close())
-    shared.streams.endAll()
-    await mcp?.close()
+    await mounted.close()
     await app.close(options)
     await Promise.allSettled(closed)
   }

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Agent } from '../agent/index.ts'
-import { teller } from '../channels/channels.test-kit.ts'
+import { teller } from '../protocols/protocols.test-kit.ts'
 import type { App, AppOptions, Thread } from '../threads/index.ts'
 import { millrace as openApp } from '../threads/index.ts'
 import type { ServedApp, ServerOptions } from './index.ts'

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { socketClient, teller, until } from '../channels/channels.test-kit.ts'
+import { socketClient, teller, until } from '../protocols/protocols.test-kit.ts'
 import type { ServerOptions } from './index.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 import { signIns } from './sign-ins.ts'

@@ -1,6 +1,5 @@
-import type { TokenBucket } from '../channels/index.ts'
-import { tokenBucket } from '../channels/index.ts'
-import { refusal } from './refusal.ts'
+import type { TokenBucket } from '../protocols/index.ts'
+import { httpError, tokenBucket } from '../protocols/index.ts'
 
 // Failed sign-ins are limited by address, since they may be guesses and `auth` may be slow. Many users can share an address
 // (an office, a mobile network), so their failures are kept apart as far as possible:
@@ -54,7 +53,7 @@ export function signIns({ perMinute }: { perMinute: number }): SignIns {
     let allowance = pick()
     while (allowance.asking >= allowance.failures.left()) {
       if (allowance.asking === 0)
-        throw refusal(429, 'rate_limit', 'too many failed sign-ins from this address: wait a little', {
+        throw httpError(429, 'rate_limit', 'too many failed sign-ins from this address: wait a little', {
           retryAfterMs,
         })
       await allowance.answered.promise

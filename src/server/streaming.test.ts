@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Entry } from '../protocol/index.ts'
 import {
   entriesOf,
   socketClient,
@@ -9,8 +10,7 @@ import {
   teller,
   until,
   wordsOf,
-} from '../channels/channels.test-kit.ts'
-import type { Entry } from '../protocol/index.ts'
+} from '../protocols/protocols.test-kit.ts'
 import type { ServerOptions } from './index.ts'
 import { refusedUpgrade, served } from './server.test-kit.ts'
 

@@ -1,5 +1,5 @@
+import { httpError } from '../protocols/index.ts'
 import type { Limits } from './options.ts'
-import { refusal } from './refusal.ts'
 
 /** The streams that are open, so that they can be counted and ended. */
 export interface Streams {
@@ -30,14 +30,14 @@ export function openStreams({ most, perCaller, onRefused }: StreamsOptions): Str
     open(caller, end) {
       if (open.size >= most) {
         onRefused('connections')
-        throw refusal(503, 'overloaded', 'too many streams are open here: try again later', {
+        throw httpError(503, 'overloaded', 'too many streams are open here: try again later', {
           retryAfterMs: 5000,
         })
       }
       const count = caller === undefined ? 0 : (counts.get(caller) ?? 0)
       if (count >= perCaller) {
         onRefused('streams')
-        throw refusal(429, 'rate_limit', `you have ${count} streams open: close one first`, {
+        throw httpError(429, 'rate_limit', `you have ${count} streams open: close one first`, {
           retryAfterMs: 1000,
         })
       }

@@ -3,7 +3,7 @@ import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { entriesOf, teller } from '../channels/channels.test-kit.ts'
+import { entriesOf, teller } from '../protocols/protocols.test-kit.ts'
 import { otel } from '../telemetry/otel.ts'
 import { served } from './server.test-kit.ts'
 

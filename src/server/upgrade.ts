@@ -2,91 +2,77 @@ import type { IncomingMessage } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import type { SocketChannel } from '../channels/index.ts'
-import { attachSocket, closeCodes } from '../channels/index.ts'
-import { checkCursor, socketQuery } from './event-answers.ts'
+import type { MillraceError } from '../protocol/index.ts'
+import type { SocketConnection } from '../protocols/index.ts'
+import { closeCodes, httpError } from '../protocols/index.ts'
+import { closingDown, errorAnswer } from './errors.ts'
 import type { Guard } from './guard.ts'
+import { readCall } from './handler.ts'
 import type { HoldBack } from './late-refusals.ts'
 import { toRequest } from './node-connection.ts'
-import type { ServerSettings } from './options.ts'
+import type { Limits } from './options.ts'
 import type { ClientAddress } from './proxy.ts'
-import { closingDown, errorAnswer, noThread, refusal, reportOf } from './refusal.ts'
-import { readQuery } from './request-parts.ts'
+import type { Found, Router } from './router.ts'
 import type { Streams } from './streams.ts'
 import type { Identify } from './visitors.ts'
 
-export interface UpgradesOptions
-  extends Pick<ServerSettings, 'limits' | 'voice' | 'heartbeatMs' | 'stuckMs' | 'onError'> {
+export interface UpgradesOptions {
+  readonly router: Router
+  readonly limits: Limits
   readonly guard: Guard
   readonly identify: Identify
   readonly clientAddress: ClientAddress
   readonly holdBack: HoldBack
   readonly streams: Streams
   readonly isClosing: () => boolean
+  readonly onError: (error: MillraceError) => void
 }
 
-/** Takes what Node emits as `upgrade`. Never rejects. Resolves with the channel when it is open; undefined if it was refused. */
+/** Takes what Node emits as `upgrade`. Never rejects. Resolves with the connection when it is open; undefined if it was refused. */
 export type Upgrade = (
   incoming: IncomingMessage,
   socket: Socket,
   head: Buffer,
-) => Promise<SocketChannel | undefined>
+) => Promise<SocketConnection | undefined>
 
-const ourProtocol = 'millrace.v1'
 const bearerProtocol = 'millrace.bearer.'
 
-/** Opens WebSockets to threads, for those who may see them. */
+/** Opens WebSockets for the routes that take them. */
 export function upgrades(options: UpgradesOptions): Upgrade {
-  const {
-    guard,
-    identify,
-    clientAddress,
-    holdBack,
-    streams,
-    limits,
-    voice,
-    heartbeatMs,
-    stuckMs,
-    isClosing,
-    onError,
-  } = options
+  const { router, guard, identify, clientAddress, holdBack, streams, limits, isClosing, onError } = options
+  const spoken = new WeakMap<IncomingMessage, readonly string[]>()
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: limits.frameBytes,
     // The token is for us, not for the answer. A client that offers others is left to itself.
-    handleProtocols: (offered) => offered.has(ourProtocol) && ourProtocol,
+    handleProtocols: (offered, incoming) =>
+      (spoken.get(incoming) ?? []).find((protocol) => offered.has(protocol)) ?? false,
   })
 
-  async function admit(incoming: IncomingMessage, socket: Socket) {
+  async function admit(incoming: IncomingMessage, socket: Socket, request: Request, found: Found) {
     if (isClosing()) throw closingDown()
-    const request = toRequest(incoming, bearerOf(incoming))
-    if (!request) throw refusal(400, 'invalid_input', 'this is no address')
     guard.check(request, { localAddress: socket.localAddress, strict: true })
-    const url = new URL(request.url)
-    const [, id] = /^\/threads\/([^/]+)\/socket$/.exec(url.pathname) ?? []
-    if (id === undefined || incoming.method !== 'GET')
-      throw refusal(404, 'not_found', 'there is nothing at this address')
+    const { route, params } = found
+    if (!route?.connect || incoming.method !== 'GET')
+      throw httpError(404, 'not_found', 'there is nothing at this address')
     const visitor = await identify(request, clientAddress(incoming))
-    visitor.pay()
-    const { after, stream } = readQuery(url, socketQuery) as {
-      after?: number | 'now'
-      stream?: string
-    }
-    const { thread, info } = await visitor.reach(id)
-    if (typeof after === 'number') checkCursor(after, info.head)
-    return { visitor, thread, after, stream: stream !== 'false' }
+    visitor.rateLimit()
+    return { visitor, handler: await route.connect(readCall(request, route, { params, visitor })) }
   }
 
   return async (incoming, socket, head) => {
     socket.on('error', () => {})
+    const request = toRequest(incoming, bearerOf(incoming))
+    const found = request && router('GET', new URL(request.url).pathname)
     try {
-      const { visitor, thread, after, stream } = await admit(incoming, socket)
-      let channel: SocketChannel | undefined
-      const free = streams.open(visitor.caller, () => channel?.close(closeCodes.goingAway, 'going away'))
+      if (!found) throw httpError(400, 'invalid_input', 'this is no address')
+      const { visitor, handler } = await admit(incoming, socket, request, found)
+      let connection: SocketConnection | undefined
+      const free = streams.open(visitor.key, () => connection?.close(closeCodes.goingAway, 'going away'))
       visitor.payForStream()
-      const release = visitor.hold(thread.id, () =>
-        channel?.close(closeCodes.policy, 'your access has ended: sign in again'),
+      const release = visitor.hold(handler.threadId, () =>
+        connection?.close(closeCodes.policy, 'your access has ended: sign in again'),
       )
       socket.once('close', leave)
       if (socket.destroyed) leave()
@@ -94,28 +80,13 @@ export function upgrades(options: UpgradesOptions): Upgrade {
         free()
         release()
       }
+      spoken.set(incoming, handler.subprotocols ?? [])
       sockets.handleUpgrade(incoming, socket, head, (ws) => {
-        channel = attachSocket(ws, {
-          socket,
-          thread,
-          after,
-          stream,
-          heartbeatMs,
-          stuckMs,
-          framesPerSecond: limits.framesPerSecond,
-          voice,
-          onError: (error, id) => onError(reportOf(error, id)),
-          async allow() {
-            visitor.pay()
-            if (await visitor.sees(await thread.info())) return
-            channel?.close(closeCodes.policy, 'this thread is not yours to see any more')
-            throw noThread()
-          },
-        })
+        connection = handler.open(ws, socket)
       })
-      return channel
+      return connection
     } catch (thrown) {
-      const answer = errorAnswer(thrown, onError)
+      const answer = errorAnswer(thrown, onError, found?.error)
       await holdBack(answer.status, clientAddress(incoming))
       await refuse(socket, answer)
       return undefined

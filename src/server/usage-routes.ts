@@ -1,10 +1,9 @@
+import type { Route } from '../protocols/index.ts'
+import { json, ref } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { mostOfCaller } from '../threads/index.ts'
 import type { Admission } from './admission.ts'
 import type { Limits } from './options.ts'
-import type { Route } from './route.ts'
-import { json } from './route.ts'
-import { ref } from './schemas.ts'
 import type { Streams } from './streams.ts'
 
 export interface UsageRoutesOptions {
@@ -31,8 +30,8 @@ export function usageRoutes(app: App, { limits, streams, admission }: UsageRoute
       name: 'getUsage',
       summary: 'What you use of your quotas and limits',
       answers: { 200: json(ref('Usage'), 'By the name of the option. Empty where nothing is limited') },
-      async handle({ visitor: { caller } }) {
-        return Response.json({ usage: caller === undefined ? {} : await usageOf(caller) })
+      async handle({ caller: { key } }) {
+        return Response.json({ usage: key === undefined ? {} : await usageOf(key) })
       },
     },
   ]

@@ -1,27 +1,15 @@
-import { tokenBuckets } from '../channels/index.ts'
 import type { ThreadInfo } from '../protocol/index.ts'
 import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
+import type { Caller, FoundThread } from '../protocols/index.ts'
+import { httpError, noThread, tokenBuckets } from '../protocols/index.ts'
 import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
 import { openAccess } from './access.ts'
 import type { Auth, Identity } from './options.ts'
 import { publicThread } from './public-thread.ts'
-import { noThread, refusal } from './refusal.ts'
 import { signIns } from './sign-ins.ts'
 
-/** Somebody who may ask for things. What others own is not there for it. */
-export interface Visitor {
-  /** Undefined where nobody is asked who they are. */
-  readonly user: string | undefined
-  /** Whom quotas and limits count for: the user, else `address:` and the address. Undefined if neither is known. */
-  readonly caller: string | undefined
-  /** Whether it may see what goes to models. */
-  readonly inspects: boolean
-  sees(thread: ThreadInfo): Promise<boolean>
-  /** A thread and what is known of it. Throws the same 404 if there is none and if it may not be seen. */
-  reach(threadId: string): Promise<{ readonly thread: Thread; readonly info: ThreadInfo }>
-  list(options: ThreadsOptions): ReturnType<App['threads']>
-  /** Throws 429 if it has asked for too much lately. */
-  pay(): void
+/** A caller, with what the server alone does for it. */
+export interface Visitor extends Caller {
   /** Counts what a request or its answer has beyond a few kilobytes: a megabyte costs as much as many requests. */
   payFor(bytes: number): void
   /** Counts a stream that is opened, which may read much before it has caught up. */
@@ -34,16 +22,19 @@ export interface Visitor {
 }
 
 /** Somebody who was not asked, and for whom there is nothing. */
-export const stranger: Visitor = {
+export const anonymous: Visitor = {
   user: undefined,
-  caller: undefined,
+  key: undefined,
   inspects: false,
-  sees: async () => false,
-  async reach() {
+  canSee: async () => false,
+  async getThread() {
     throw noThread()
   },
-  list: async () => ({ threads: [] }),
-  pay() {},
+  async createThread() {
+    throw httpError(401, 'auth', 'this needs a valid sign-in')
+  },
+  listThreads: async () => ({ threads: [] }),
+  rateLimit() {},
   payFor() {},
   payForStream() {},
   hold: () => () => {},
@@ -83,11 +74,11 @@ export function visitors(options: VisitorsOptions): Visitors {
   const buckets = tokenBuckets({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
   const { attempt } = signIns({ perMinute: failedSignIns })
 
-  function pay(caller: string) {
-    const retryAfterMs = buckets.of(caller).take()
+  function rateLimit(key: string) {
+    const retryAfterMs = buckets.of(key).take()
     if (retryAfterMs > 0) {
       app.refused('requestsPerSecond')
-      throw refusal(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
+      throw httpError(429, 'rate_limit', 'too many requests: wait a little', { retryAfterMs })
     }
   }
 
@@ -97,42 +88,57 @@ export function visitors(options: VisitorsOptions): Visitors {
     hold: Visitor['hold'],
   ): Visitor {
     const user = identity?.user
-    const caller = user ?? (address && `address:${address}`)
-    const sees = async (thread: ThreadInfo) => !identity || maySee(identity, thread)
+    const key = user ?? (address && `address:${address}`)
+    const canSee = async (thread: ThreadInfo) => !identity || maySee(identity, thread)
+    // Without users there is only the owner, who is told everything.
+    const found = (thread: Thread, info: ThreadInfo): FoundThread => ({
+      thread: identity ? publicThread(thread) : thread,
+      info,
+    })
     return {
       user,
-      caller,
+      key,
       inspects: !identity || identity.inspects === true,
-      sees,
-      async reach(id) {
+      canSee,
+      async getThread(id) {
         if (!threadId.test(id)) throw noThread()
-        const thread = app.thread(id, { user, caller })
+        const thread = app.thread(id, { user, caller: key })
         const info = await thread.info().catch((error: unknown) => {
           throw isMillraceError(error) && error.code === 'not_found' ? noThread() : error
         })
-        if (!(await sees(info))) throw noThread()
-        // Without users there is only the owner, who is told everything.
-        return { thread: identity ? publicThread(thread) : thread, info }
+        if (!(await canSee(info))) throw noThread()
+        return found(thread, info)
       },
-      list: (options) => (identity?.sees ? listSeen(app, options, sees) : app.threads({ ...options, user })),
-      pay() {
-        if (caller !== undefined) pay(caller)
+      async createThread({ id, ...options }) {
+        if (id !== undefined && !threadId.test(id))
+          throw httpError(
+            400,
+            'invalid_input',
+            'the id of a thread must be 1 to 128 letters, digits, _, - or .',
+          )
+        const thread = app.thread(id, { ...options, user, caller: key })
+        return found(thread, await thread.create({ anew: true }).catch(asTaken))
+      },
+      listThreads: (options) =>
+        identity?.sees ? listSeen(app, options, canSee) : app.threads({ ...options, user }),
+      rateLimit() {
+        if (key !== undefined) rateLimit(key)
       },
       payFor(bytes) {
-        if (caller !== undefined) buckets.of(caller).spend(Math.floor(bytes / bytesPerRequest))
+        if (key !== undefined) buckets.of(key).spend(Math.floor(bytes / bytesPerRequest))
       },
       payForStream() {
-        if (caller !== undefined) buckets.of(caller).spend(requestsPerStream - 1)
+        if (key !== undefined) buckets.of(key).spend(requestsPerStream - 1)
       },
       hold,
     }
   }
 
   async function identify(request: Request, address?: string | undefined): Promise<Visitor> {
-    if (!auth) return visitor(undefined, address, stranger.hold)
+    if (!auth) return visitor(undefined, address, anonymous.hold)
     const since = access.signOuts
     const identity = await attempt(request, address, () => askAuth(auth, request))
-    if (!identity) throw refusal(401, 'auth', 'this needs a valid sign-in')
+    if (!identity) throw httpError(401, 'auth', 'this needs a valid sign-in')
     const { user } = identity
     const { url, method, headers } = request
     const mayStay = async (threadId: string | undefined) => {
@@ -146,6 +152,13 @@ export function visitors(options: VisitorsOptions): Visitors {
   }
 
   return { identify, signOut: access.signOut }
+}
+
+/** The same message whichever user it belongs to. */
+export function asTaken(error: unknown): never {
+  throw isMillraceError(error) && error.code === 'conflict'
+    ? httpError(409, 'conflict', 'there is a thread with that id: choose another, or leave it out')
+    : error
 }
 
 async function askAuth(auth: Auth, request: Request): Promise<Identity | undefined> {

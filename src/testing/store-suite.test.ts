@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { sqliteStore } from '../log/sqlite.ts'
 import type { StoredThread, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
-import { sqliteStore } from '../threads/sqlite.ts'
 import { storeSuite } from './store-suite.ts'
 
 describe('the memory store', () => {
@@ -27,6 +27,8 @@ describe('the SQLite store', () => {
   for (const { name, run } of cases) it(name, run)
 })
 
+const titles = new Map<string, string | undefined>()
+
 /** Each breaks one promise of a store that keeps them all. */
 const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = {
   'makes a thread twice': (store) => ({ create: (thread) => store.create(thread).then(() => true) }),
@@ -34,12 +36,30 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   'forks the whole thread': (store) => ({
     fork: async (id, _, ...rest) => store.fork(id, (await store.get(id))?.head ?? 0, ...rest),
   }),
-  'lets a run go on in its fork': (store) => ({
-    async fork(id, at, thread) {
+  'forgets what a fork begins with': (store) => ({
+    fork: (id, at, thread, options) => store.fork(id, at, thread, { ...options, events: [] }),
+  }),
+  'copies the log for a fork': (store) => ({
+    async fork(id, at, thread, { quotas } = {}) {
       const entries = (await store.read(id, { after: 0, limit: 1e6, split: true })).slice(0, at)
-      return store.create(thread, { entries })
+      return store.create(thread, { entries, quotas })
     },
   }),
+  'loses the forks of a deleted thread': (store) => {
+    const forks = new Map<string, string[]>()
+    return {
+      async fork(id, ...rest) {
+        const made = await store.fork(id, ...rest)
+        if (made) forks.set(id, [...(forks.get(id) ?? []), rest[1].id])
+        return made
+      },
+      async delete(id) {
+        for (const fork of forks.get(id) ?? []) await store.delete(fork)
+        return store.delete(id)
+      },
+    }
+  },
+  'keeps only the last snapshot': (store) => ({ snapshot: (id) => store.snapshot(id) }),
   'deletes what is not there': (store) => ({ delete: (id) => store.delete(id).then(() => true) }),
   'lists the oldest first': (store) => ({
     list: async (options) => {
@@ -63,13 +83,23 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
       return { ...page, threads: page.threads.filter(({ id }) => sought.has(id)) }
     },
   }),
-  'searches for capitals': (store) => ({
+  'searches the titles': (store) => ({
     async list(options) {
-      const { search = '' } = options
+      const { search = [] } = options
       const page = await store.list(options)
-      const has = (thread: object) =>
-        search.split(/\s/).every((word) => JSON.stringify(thread).includes(word))
+      const has = (thread: object) => search.every((word) => JSON.stringify(thread).includes(word))
       return { ...page, threads: page.threads.filter(has) }
+    },
+  }),
+  'keeps the last label': (store) => ({
+    async signal(id, key, event, options) {
+      const result = await store.signal(id, key, event, options)
+      if (options?.label) titles.set(id, options.label.title)
+      return result
+    },
+    get: async (id) => {
+      const info = await store.get(id)
+      return info && titles.has(id) ? { ...info, title: titles.get(id) as string } : info
     },
   }),
   'calls no thread anything': (store) => ({
@@ -92,7 +122,9 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
       return results.includes('fenced') ? results.map(() => 'fenced') : results
     },
   }),
-  'forgets keys': (store) => ({ signal: (id, _, event) => store.signal(id, undefined, event) }),
+  'forgets keys': (store) => ({
+    signal: (id, _, event, options) => store.signal(id, undefined, event, options),
+  }),
   'does not say what is repeated': (store) => ({
     signal: async (...args) => ({ ...(await store.signal(...args)), repeated: false }),
   }),
@@ -133,7 +165,7 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   }),
   'limits nothing': (store) => ({
     create: (thread, { entries } = {}) => store.create(thread, { entries }),
-    signal: (id, key, event) => store.signal(id, key, event),
+    signal: (id, key, event, { label } = {}) => store.signal(id, key, event, { label }),
   }),
   'counts no runs': (store) => ({ claim: (id, owner, leaseMs) => store.claim(id, owner, leaseMs) }),
   'takes up as many threads of a caller as there are': (store) => ({

@@ -3,16 +3,15 @@ import { aFunction, yesOrNo } from '../protocol/index.ts'
 import { checkKitOptions } from './kit-options.ts'
 import { compactionCases } from './store-suite/compaction.ts'
 import { forkCases } from './store-suite/forks.ts'
+import { labelCases } from './store-suite/labels.ts'
 import { leaseCases } from './store-suite/leases.ts'
 import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
 import { quotaCases } from './store-suite/quotas.ts'
 import type { Cases, OpenStore } from './store-suite/scene.ts'
 import { withScene } from './store-suite/scene.ts'
-import { searchCases } from './store-suite/searches.ts'
 import { snapshotCases } from './store-suite/snapshots.ts'
 import { threadCases } from './store-suite/threads.ts'
-import { titleCases } from './store-suite/titles.ts'
 import { watchCases } from './store-suite/watching.ts'
 
 export interface StoreSuiteOptions {
@@ -42,9 +41,8 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
   const cases: Cases = {
     ...threadCases,
     ...forkCases,
-    ...titleCases,
+    ...labelCases,
     ...listCases,
-    ...searchCases,
     ...logCases,
     ...compactionCases,
     ...leaseCases,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { lookout } from '../agent/lookout.test-kit.ts'
+import { soon } from '../log/sqlite/sqlite.test-kit.ts'
 import { MillraceError } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import type { ThreadStore } from './index.ts'
-import { soon } from './sqlite/sqlite.test-kit.ts'
 import { heldTool, untilIdle } from './threads.test-kit.ts'
 import { firstCalls, kinds, watchedApps } from './watched-apps.test-kit.ts'
 

@@ -1,5 +1,7 @@
 import type { Agent } from '../agent/index.ts'
-import { onlookers, telemetryProblem, threadDoorOf } from '../agent/index.ts'
+import { internalsOf, onlookers, telemetryProblem } from '../agent/index.ts'
+import type { Budget, Quotas, ThreadStore } from '../log/index.ts'
+import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
   AppTelemetry,
   JsonObject,
@@ -20,20 +22,15 @@ import {
   isObject,
   kindOf,
   oneOf,
+  searchWords,
   someText,
   wholeNumber,
 } from '../protocol/index.ts'
-import type { Budget } from './budget.ts'
-import { budget } from './budget.ts'
 import { dispatcher } from './dispatcher.ts'
 import { errorListener } from './error-listener.ts'
 import { exchangeRecorder } from './exchanges/recorder.ts'
 import type { ExchangeStore } from './exchanges/store.ts'
-import { hub } from './hub.ts'
-import { journal } from './journal.ts'
-import { memoryStore } from './memory.ts'
 import { openThread } from './open-thread.ts'
-import type { Quotas, ThreadStore } from './store.ts'
 import type { Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 
@@ -58,6 +55,8 @@ export interface AppOptions {
   readonly maxRuns?: number | undefined
   /** How many bytes the logs of those threads may have in all; those beyond wait. A larger thread runs alone. */
   readonly maxRunBytes?: number | undefined
+  /** How many bytes of threads used lately are kept in memory, so that the next message need not open them. */
+  readonly keptBytes?: number | undefined
   /** What each caller may use, over all processes: see `ThreadOptions.caller`. */
   readonly quotas?: Partial<Quotas> | undefined
   /** Looks on at all of it: `otel()` of `millrace/otel`, `logs()`, or several. */
@@ -139,6 +138,7 @@ const appTable: OptionTable<AppOptions> = {
   maxLosses: wholeNumber(0),
   maxRuns: wholeNumber(1),
   maxRunBytes: wholeNumber(1),
+  keptBytes: wholeNumber(0),
   quotas: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
@@ -173,7 +173,7 @@ const listTable: OptionTable<ThreadsOptions> = {
 const mebibyte = 1024 * 1024
 
 /** For runs, in each process. */
-export const defaultRoom = { maxRuns: 1000, maxRunBytes: 512 * mebibyte }
+export const defaultRoom = { maxRuns: 1000, maxRunBytes: 512 * mebibyte, keptBytes: 64 * mebibyte }
 
 const defaultQuotas: Quotas = {
   runs: 20,
@@ -211,6 +211,7 @@ export function millrace(options: AppOptions): App {
     maxLosses = 5,
     maxRuns = defaultRoom.maxRuns,
     maxRunBytes = defaultRoom.maxRunBytes,
+    keptBytes = defaultRoom.keptBytes,
   } = options
   checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
   const quotas = { ...defaultQuotas, ...options.quotas }
@@ -225,18 +226,18 @@ export function millrace(options: AppOptions): App {
   const [firstAgent] = [...agents.keys()] as [string]
   const exchanges = options.exchanges && exchangeRecorder({ store: options.exchanges, onError })
   const buffer = budget(defaultBufferBytes)
-  const followers = hub(store, buffer)
-  const writing = journal({
+  const followers = threadFollowers(store, buffer)
+  const commits = groupCommit({
     store,
     flushMs,
     patienceMs: leaseMs,
-    onWritten: followers.publish,
     onFlushed: telemetry && ((flush) => watching?.flushed(flush)),
   })
+  const logs = threadLogs({ store, followers, commits, keptBytes })
   const work = dispatcher({
     store,
-    journal: writing,
-    hub: followers,
+    logs,
+    changed: followers.changed,
     agents,
     context,
     exchanges,
@@ -269,7 +270,8 @@ export function millrace(options: AppOptions): App {
 
   const shared = {
     store,
-    hub: followers,
+    logs,
+    followers,
     agents,
     exchanges,
     telemetry,
@@ -321,7 +323,8 @@ export function millrace(options: AppOptions): App {
       const op = 'app.threads'
       checkOptions(options, listTable, { op, what: 'the option' })
       shared.checkOpen(op)
-      return store.list({ ...options, limit: options.limit ?? 50 })
+      const search = options.search === undefined ? undefined : searchWords(options.search)
+      return store.list({ ...options, search, limit: options.limit ?? 50 })
     },
     close(options = {}) {
       checkOptions(options, closeTable, { op: 'app.close', what: 'the option' })
@@ -334,7 +337,7 @@ export function millrace(options: AppOptions): App {
 function readAgents(given: AppOptions['agents'], op: string) {
   const isOne = typeof (given as { stream?: unknown }).stream === 'function'
   const named = isOne ? { [(given as Agent).name]: given } : (given as Record<string, Agent>)
-  const agents = new Map(Object.entries(named).map(([name, agent]) => [name, threadDoorOf(agent, name)]))
+  const agents = new Map(Object.entries(named).map(([name, agent]) => [name, internalsOf(agent, name)]))
   if (agents.size === 0) throw invalidInput(op, 'agents is empty: an app needs at least one')
   return agents
 }

@@ -1,6 +1,6 @@
-import type { ThreadDoor } from '../agent/index.ts'
+import type { AgentInternals } from '../agent/index.ts'
+import type { Lease } from '../log/index.ts'
 import { isMillraceError, toMillraceError } from '../protocol/index.ts'
-import type { Lease } from './store.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 import { startWorker } from './worker.ts'
 
@@ -17,10 +17,12 @@ export interface Dispatcher {
 export interface DispatcherOptions
   extends Pick<
     WorkerOptions,
-    'store' | 'journal' | 'hub' | 'context' | 'exchanges' | 'telemetry' | 'maxLosses' | 'onError'
+    'store' | 'logs' | 'changed' | 'context' | 'exchanges' | 'telemetry' | 'maxLosses' | 'onError'
   > {
-  readonly agents: ReadonlyMap<string, ThreadDoor>
+  readonly agents: ReadonlyMap<string, AgentInternals>
   readonly leaseMs: number
+  /** A thread was written to, as far as `head` if that is known. */
+  readonly changed: (threadId: string, head?: number) => void
   /** How often it looks for threads that others left behind. */
   readonly recoverMs: number
   readonly maxRuns: number
@@ -50,7 +52,7 @@ const mostAtOnce = 100
 const mostOfCaller = 1 / 4
 
 export function dispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, hub, agents, leaseMs, recoverMs, maxRuns, maxRunBytes, runsOfCaller, onError } = options
+  const { store, agents, leaseMs, recoverMs, maxRuns, maxRunBytes, runsOfCaller, onError } = options
   const owner = `worker_${crypto.randomUUID()}`
   const workers = new Map<string, Place>()
   const running = new Set<Promise<void>>()
@@ -210,7 +212,7 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   const unwatch = store.watch((threadId, head) => {
-    hub.changed(threadId, head)
+    options.changed(threadId, head)
     lookSoon()
   })
   const timers = [setInterval(look, recoverMs), setInterval(renew, leaseMs / 3)]

@@ -1,26 +1,27 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Entry } from '../protocol/index.ts'
-import { budget } from './budget.ts'
-import { hub } from './hub.ts'
+import { budget } from '../log/budget.ts'
+import { threadFollowers } from '../log/followers.ts'
+import { groupCommit } from '../log/group-commit.ts'
+import type { Lease } from '../log/store.ts'
+import { tail } from '../log/tail.ts'
+import type { Entry, RunEvent } from '../protocol/index.ts'
 import type { ThreadStore } from './index.ts'
 import { memoryStore } from './index.ts'
-import { journal } from './journal.ts'
-import type { Lease } from './store.ts'
 import { numbersOf, wordsOf } from './threads.test-kit.ts'
 
 const mebibyte = 1024 * 1024
 
-const open: ThreadStore[] = []
+const stores: ThreadStore[] = []
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
+  for (const store of stores.splice(0)) await store.close()
 })
 
 async function setUp(store = memoryStore(), buffer = budget(64 * mebibyte)) {
-  open.push(store)
+  stores.push(store)
   await store.create({ id: 't', agent: 'a' })
   await store.signal('t', undefined, { type: 'stop', reason: 'to make it runnable' })
   const lease = (await store.claim('t', 'me', 60_000))?.lease as Lease
-  const following = hub(store, buffer)
+  const following = threadFollowers(store, buffer)
   async function write(...texts: string[]) {
     const [entries] = await store.append([{ lease, events: texts.map((text) => ({ type: 'text', text })) }])
     return entries as readonly Entry[]
@@ -189,7 +190,7 @@ describe('following', () => {
     expect((await further).value).toMatchObject({ seq: 3 })
   })
 
-  test('it ends with the signal, with the thread, and with the hub, also while it waits', async () => {
+  test('it ends with the signal, with the thread, and with the app, also while it waits', async () => {
     const { following, store } = await setUp()
     const stopping = new AbortController()
     const bySignal = following.follow('t', 1, { signal: stopping.signal }).next()
@@ -239,7 +240,7 @@ describe('following', () => {
       read: (...args: Parameters<ThreadStore['read']>) =>
         broken ? Promise.reject(new Error('disk on fire')) : store.read(...args),
     }
-    const failing = hub(reads, budget(Number.POSITIVE_INFINITY))
+    const failing = threadFollowers(reads, budget(Number.POSITIVE_INFINITY))
     const reader = failing.follow('t', 1)
     const next = reader.next()
     await new Promise((resolve) => setImmediate(resolve))
@@ -251,26 +252,37 @@ describe('following', () => {
   })
 })
 
-describe('the journal', () => {
-  function journalOver(store: ThreadStore, { patienceMs = 0, lost = [] as unknown[] } = {}) {
+describe('the group commit', () => {
+  function commitsOver(store: ThreadStore, { patienceMs = 0, lost = [] as unknown[] } = {}) {
     const written: Entry[] = []
-    const keeping = journal({
-      store,
-      flushMs: 0,
-      patienceMs,
-      onWritten: (_, entries) => written.push(...entries),
-    })
-    return { written, keeping, lost, onLost: (why: unknown) => lost.push(why) }
+    const commits = groupCommit({ store, flushMs: 0, patienceMs })
+    function open(lease: Lease) {
+      const end = tail(() => {})
+      const writer = commits.open(lease, {
+        tail: end,
+        onWritten: (entries) => written.push(...entries),
+        onLost: (why) => lost.push(why),
+      })
+      return {
+        commit: writer.commit,
+        push(event: RunEvent) {
+          end.push(event)
+          writer.appended(event.type)
+        },
+      }
+    }
+    return { written, open, lost }
   }
 
   test('deltas that wait together are one entry', async () => {
     const { store, lease } = await setUp()
-    const { keeping, written, onLost } = journalOver(store)
-    const writer = keeping.open(lease, onLost)
+    const { open, written } = commitsOver(store)
+    const writer = open(lease)
     for (const text of ['a', 'b', 'c']) writer.push({ type: 'text', text })
     writer.push({ type: 'reasoning', text: 'hm' })
     writer.push({ type: 'text', text: 'd' })
-    expect(await writer.commit()).toBe(4)
+    await writer.commit()
+    expect(written.at(-1)?.seq).toBe(4)
     expect(written.map(({ event }) => event)).toEqual([
       { type: 'text', text: 'abc' },
       { type: 'reasoning', text: 'hm' },
@@ -280,7 +292,7 @@ describe('the journal', () => {
 
   test('many threads share one commit', async () => {
     const store = memoryStore()
-    open.push(store)
+    stores.push(store)
     let commits = 0
     const counting: ThreadStore = {
       ...store,
@@ -289,13 +301,13 @@ describe('the journal', () => {
         return store.append(batches)
       },
     }
-    const { keeping, written, onLost } = journalOver(counting)
+    const { open, written } = commitsOver(counting)
     const writers = []
     for (let count = 0; count < 20; count++) {
       await store.create({ id: `t${count}`, agent: 'a' })
       await store.signal(`t${count}`, undefined, { type: 'stop', reason: 'x' })
       const { lease } = (await store.claim(`t${count}`, 'me', 60_000)) as { lease: Lease }
-      writers.push(keeping.open(lease, onLost))
+      writers.push(open(lease))
     }
     for (const writer of writers) writer.push({ type: 'text', text: 'hello' })
     await Promise.all(writers.map((writer) => writer.commit()))
@@ -305,8 +317,8 @@ describe('the journal', () => {
 
   test('a writer that was fenced is told before its commit resolves, and writes no more', async () => {
     const { store, lease } = await setUp()
-    const { keeping, written, lost, onLost } = journalOver(store)
-    const writer = keeping.open({ ...lease, epoch: lease.epoch - 1 }, onLost)
+    const { open, written, lost } = commitsOver(store)
+    const writer = open({ ...lease, epoch: lease.epoch - 1 })
     writer.push({ type: 'text', text: 'never' })
     await writer.commit()
     expect(lost).toEqual(['fenced'])
@@ -319,14 +331,14 @@ describe('the journal', () => {
   test('what the store could not write is tried again, in order, and nobody hears of it', async () => {
     const { store, lease } = await setUp()
     let failures = 3
-    const { keeping, written, lost, onLost } = journalOver(
+    const { open, written, lost } = commitsOver(
       {
         ...store,
         append: (batches) => (failures-- > 0 ? Promise.reject(new Error('a hiccup')) : store.append(batches)),
       },
       { patienceMs: 60_000 },
     )
-    const writer = keeping.open(lease, onLost)
+    const writer = open(lease)
     writer.push({ type: 'text', text: 'one ' })
     const first = writer.commit()
     writer.push({ type: 'text', text: 'two' })
@@ -340,14 +352,14 @@ describe('the journal', () => {
     await store.create({ id: 'bad', agent: 'a' })
     await store.signal('bad', undefined, { type: 'stop', reason: 'x' })
     const bad = (await store.claim('bad', 'me', 60_000))?.lease as Lease
-    const { keeping, written, lost, onLost } = journalOver({
+    const { open, written, lost } = commitsOver({
       ...store,
       append: (batches) =>
         batches.some((batch) => batch.lease.threadId === 'bad')
           ? Promise.reject(new Error('too big'))
           : store.append(batches),
     })
-    const [good, broken] = [keeping.open(lease, onLost), keeping.open(bad, onLost)]
+    const [good, broken] = [open(lease), open(bad)]
     good.push({ type: 'text', text: 'fine' })
     broken.push({ type: 'text', text: 'huge' })
     await Promise.all([good.commit(), broken.commit()])

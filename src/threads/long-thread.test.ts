@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { agent } from '../agent/index.ts'
+import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
+import { sqliteStore } from '../log/sqlite.ts'
 import type { Entry, MillraceError, ThreadEvent } from '../protocol/index.ts'
 import { noUsage, textOf } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Thread, ThreadStore } from './index.ts'
 import { millrace } from './index.ts'
-import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
-import { sqliteStore } from './sqlite.ts'
 
 const folder = temporaryFolder()
 const open: { close(): Promise<unknown> }[] = []

@@ -1,4 +1,14 @@
-import type { ThreadDoor } from '../agent/index.ts'
+import type { AgentInternals } from '../agent/index.ts'
+import type { Followers, NewThread, Quotas, SignalOptions, ThreadLogs, ThreadStore } from '../log/index.ts'
+import {
+  controlAt,
+  entryBytes,
+  findLast,
+  followThread,
+  pause,
+  readLog,
+  threadNotFound,
+} from '../log/index.ts'
 import type {
   Answer,
   ApprovalEvent,
@@ -30,28 +40,22 @@ import {
   MillraceError,
   oneOf,
   someText,
+  titleOf,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import { advance, controlAt } from './control.ts'
-import { entryBytes } from './entry-bytes.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
-import type { Hub } from './hub.ts'
-import { findLast, readLog } from './read-log.ts'
-import { findCall, readSnapshot } from './snapshot.ts'
-import type { NewThread, Quotas, ThreadStore } from './store.ts'
-import { threadNotFound } from './store-errors.ts'
+import { labelOf } from './label.ts'
 import type { ReadOptions, SayOptions, Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
-import { pause } from './turns.ts'
-import { followLater, followUntil } from './until.ts'
 import { readView } from './view.ts'
 
 /** What the threads of an app share. */
 export interface Shared {
   readonly store: ThreadStore
-  readonly hub: Hub
-  readonly agents: ReadonlyMap<string, ThreadDoor>
+  readonly logs: ThreadLogs
+  readonly followers: Followers
+  readonly agents: ReadonlyMap<string, AgentInternals>
   readonly wake: (threadId: string) => void
   readonly quotas: Quotas
   /** Is told the name of a quota that refused something. */
@@ -104,7 +108,7 @@ const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = 
 
 /** `asked` is what the thread becomes if it has to be made. */
 export function openThread(asked: NewThread, shared: Shared): Thread {
-  const { store, hub, agents, wake, quotas, refused, exchanges, telemetry, checkOpen } = shared
+  const { store, logs, followers, agents, wake, quotas, refused, exchanges, telemetry, checkOpen } = shared
   const { id } = asked
   const log = { store, threadId: id, caller: asked.caller }
 
@@ -116,16 +120,20 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     return known
   }
 
+  /** False if it is there already. */
+  function make(): Promise<boolean> {
+    return limited(store.create({ ...asked, label: labelOf(asked) }, { quotas }))
+  }
+
   async function create(op: string, anew: boolean): Promise<ThreadInfo> {
     checkOpen(op)
-    const made = await limited(store.create(asked, { quotas }))
-    if (!made && anew) throw taken(id, op)
+    if (!(await make()) && anew) throw taken(id, op)
     return info(op)
   }
 
-  function agentOf({ agent }: Pick<ThreadInfo, 'agent'>, op: string): ThreadDoor {
-    const door = agents.get(agent)
-    if (door) return door
+  function agentOf({ agent }: Pick<ThreadInfo, 'agent'>, op: string): AgentInternals {
+    const found = agents.get(agent)
+    if (found) return found
     const names = [...agents.keys()].join(', ')
     throw invalidInput(
       op,
@@ -150,6 +158,12 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     return length
   }
 
+  /** The first page of the log up to a number that a title can be made of. */
+  async function firstInput(upTo: number): Promise<readonly Entry[]> {
+    for await (const page of readLog(log, { after: 0, upTo })) if (titleOf(page) !== undefined) return page
+    return []
+  }
+
   /** Counts what a quota refuses. */
   async function limited<Value>(work: Promise<Value>): Promise<Value> {
     try {
@@ -161,9 +175,9 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
   }
 
   /** With quotas where a caller could write without end: a stop and a decision are always taken. */
-  async function signal(key: string | undefined, event: ThreadEvent, quotas?: Quotas) {
-    const { entry, repeated } = await store.signal(id, key, event, quotas)
-    if (!repeated) hub.publish(id, [entry])
+  async function signal(key: string | undefined, event: ThreadEvent, options?: SignalOptions) {
+    const { entry, repeated } = await store.signal(id, key, event, options)
+    if (!repeated) followers.publish(id, [entry])
     wake(id)
     return entry
   }
@@ -192,51 +206,38 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     checkOptions(answer, answerTable, { op, what: 'the field' })
     const known = await info(op)
     const agent = agentOf(known, op)
-    const state = await controlAt(log, known.head)
     const decision = {
       callId,
       ...Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)),
     } as ApprovalEvent
-    const isOpen = approvalsOf(state).some((request) => request.callId === callId)
-    const decided = state.decisions.get(callId)
-    if (state.run && isOpen && decided === undefined) {
-      const event = await agent.readDecision(decision, state.run, op)
-      return counted(await signal(`approval:${callId}`, event), decision, { state, op })
+    const state = await foldOf(known)
+    const { head, run } = state
+    const decidedAt = state.decisions.get(callId)
+    if (run && decidedAt === undefined && approvalsOf(state).some((request) => request.callId === callId)) {
+      const isStopped = cancelReason(state) !== undefined
+      const event = await agent.readDecision(decision, run, op)
+      const entry = await signal(`approval:${callId}`, event)
+      // Nothing stands in the log between what was looked at and the decision.
+      return !isStopped && entry.seq === head + 1 ? entry.seq : counted(entry, decision, op)
     }
-    const { seq, isUsed } = decided === undefined ? await lookUpCall(callId) : { seq: decided, isUsed: true }
-    if (seq === undefined) throw tooLate(state, callId, { isUsed, op })
-    const [entry] = await store.read(id, { after: seq - 1, limit: 1 })
-    return counted(entry as Entry, decision, { state, op })
+    if (decidedAt === undefined) throw tooLate(state, callId, op)
+    const [entry] = await store.read(id, { after: decidedAt - 1, limit: 1 })
+    return counted(entry as Entry, decision, op)
+  }
+
+  /** The thread as it is now: kept in memory, or opened from its snapshot. */
+  function foldOf({ createdAt }: ThreadInfo): Promise<ThreadState> {
+    return logs.state({ id, createdAt, caller: asked.caller })
   }
 
   /** The number of the decision that stands in the log, if it is this one, and if it came in time. */
-  async function counted(
-    entry: Entry,
-    decision: ApprovalEvent,
-    { state, op }: { readonly state: ThreadState; readonly op: string },
-  ) {
+  async function counted(entry: Entry, decision: ApprovalEvent, op: string) {
     const { callId } = decision
     // A stop may have come in between: what is first in the log counts.
-    const at = entry.seq - 1
-    const before = state.head <= at ? await advance(log, state, at) : await controlAt(log, at)
+    const before = await controlAt(log, entry.seq - 1)
     const open = approvalsOf(before).some((request) => request.callId === callId)
-    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, { isUsed: true, op })
+    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, op, { isUsed: true })
     return sameDecision(entry as Decided, decision, op)
-  }
-
-  /** Whether the thread has used a call id, and the number of the first decision about it. */
-  async function lookUpCall(callId: string): Promise<{ readonly isUsed: boolean; readonly seq?: number }> {
-    const snapshot = await readSnapshot(log)
-    const saved = snapshot && (await findCall(log, snapshot, callId))
-    if (saved?.seq !== undefined) return saved
-    const [own] = callId.split('/', 1)
-    let isUsed = saved?.isUsed ?? false
-    for await (const page of readLog(log, { after: saved && snapshot ? snapshot.thread.head : 0 }))
-      for (const { seq, event } of page) {
-        if (event.type === 'approval' && event.callId === callId) return { isUsed: true, seq }
-        if (event.type === 'tool-call' || event.type === 'tool-input-start') isUsed ||= event.callId === own
-      }
-    return { isUsed }
   }
 
   return {
@@ -256,7 +257,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       // Before anything is waited for: who is calling is known only now. Where a server is itself instrumented, its span stands
       // between the one that the request has named and the run.
       const trace = telemetry && (telemetry.active?.() ?? options.trace)
-      const found = await store.get(id)
+      let found = await store.get(id)
       const event = {
         type: 'input',
         message: agentOf(found ?? asked, op).readMessage(message, op),
@@ -264,8 +265,11 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         ...(trace !== undefined && { trace }),
       } as const
       // Only now: what cannot be said makes no thread.
-      if (!found) await limited(store.create(asked, { quotas }))
-      const { seq } = await limited(signal(key === undefined ? undefined : `input:${key}`, event, quotas))
+      if (!found && !(await make())) found = await store.get(id)
+      const label = found?.title === undefined ? labelOf(found ?? asked, [{ event }]) : undefined
+      const { seq } = await limited(
+        signal(key === undefined ? undefined : `input:${key}`, event, { quotas, label }),
+      )
       return seq
     },
 
@@ -274,13 +278,13 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, followTable, { op, what: 'the option' })
       const { after = 0, signal, until } = options
       checkOpen(op)
-      const open = (from: number) =>
-        followUntil(hub.follow(id, from, { signal, caller: asked.caller }), {
-          until,
-          info: () => info(op),
-          fold: () => controlAt(log, from),
-        })
-      return after === 'now' ? followLater(info(op).then(({ head }) => open(head))) : open(after)
+      return followThread({
+        log,
+        after,
+        until,
+        info: () => info(op),
+        follow: (after) => followers.follow(id, after, { signal, caller: asked.caller }),
+      })
     },
 
     async read(options = {}) {
@@ -358,6 +362,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         )
       const { agent, metadata } = known
       const { user = known.user, caller = user } = options
+      const state = await controlAt(log, atSeq)
       const forked: NewThread = {
         id: options.id ?? `thread_${crypto.randomUUID()}`,
         agent,
@@ -366,7 +371,17 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         ...(metadata && { metadata }),
         forkedFrom: { id, seq: atSeq },
       }
-      if (!(await limited(store.fork(id, atSeq, forked, quotas)))) throw taken(forked.id, op)
+      // What is under way in the thread goes on there, not in its fork.
+      const isRunning = state.run && state.run.outcome === undefined
+      const end = { type: 'stop', reason: 'the thread was forked here' } as const
+      const label = labelOf(forked, known.title === undefined ? [] : await firstInput(atSeq))
+      const made = store.fork(
+        id,
+        atSeq,
+        { ...forked, label },
+        { events: isRunning ? [end] : [], waiting: state.waiting.length, quotas },
+      )
+      if (!(await limited(made))) throw taken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread
@@ -375,7 +390,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     async delete() {
       checkOpen('thread.delete')
       const gone = await store.delete(id)
-      hub.deleted(id)
+      followers.deleted(id)
+      logs.deleted(id)
       await exchanges?.delete(id)
       return gone
     },
@@ -423,7 +439,9 @@ function remembersTheSame(kept: Remembered | undefined, asked: unknown): boolean
 function tooLate(
   state: ThreadState,
   callId: string,
-  { isUsed, op }: { readonly isUsed: boolean; readonly op: string },
+  op: string,
+  // `call_1/call_7` is a call of a sub-agent, which `call_1` runs.
+  { isUsed = state.run?.callIds.has(callId.split('/', 1)[0] as string) ?? false } = {},
 ): MillraceError {
   if (!isUsed) {
     const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { memoryStore } from '../log/memory.ts'
+import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
+import { sqliteStore } from '../log/sqlite.ts'
+import type { Lease, ListOptions, Quotas, ThreadStore } from '../log/store.ts'
 import type { ThreadEvent } from '../protocol/index.ts'
-import { memoryStore } from './memory.ts'
-import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
-import { sqliteStore } from './sqlite.ts'
-import type { Lease, ListOptions, Quotas, ThreadStore } from './store.ts'
 
 // Whatever is asked of them in whatever order, all stores answer the same. Only names of their own making differ: epochs and cursors.
 
@@ -32,6 +32,11 @@ const char = fc.constantFrom(
   '😀',
 )
 const words = fc.string({ unit: char, maxLength: 6 })
+const searchable = fc.string({
+  unit: char.filter((text) => text !== '\0' && text.isWellFormed()),
+  maxLength: 6,
+})
+const label = fc.record({ title: words, search: searchable }, { requiredKeys: ['search'] })
 const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
   fc.record({
     type: fc.constantFrom('text' as const, 'reasoning' as const),
@@ -77,7 +82,7 @@ const step = fc.record({
     ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'compact', 'delete', 'fork'] as const),
     // What changes much comes more often.
     ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
-    ...(['get', 'read', 'stranded', 'list', 'list', 'usage'] as const),
+    ...(['get', 'read', 'stranded', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
   other: fc.constantFrom('t', 'u', 'v', 'w'),
@@ -94,10 +99,16 @@ const step = fc.record({
   behind: fc.constantFrom(0, 0, 0, 1),
   number: fc.nat(25),
   split: fc.boolean(),
+  part: fc.constantFrom('a', 'b'),
+  text: words,
+  label: fc.option(label, { nil: undefined }),
   filter: fc.oneof(
     fc.constant({}),
     fc.record({ user, agent, status }, { requiredKeys: [] }),
-    fc.record({ user, agent, status, search: words }, { requiredKeys: ['search'] }),
+    fc.record(
+      { user, agent, status, search: fc.array(searchable, { maxLength: 2 }) },
+      { requiredKeys: ['search'] },
+    ),
   ),
   metadata: fc.option(
     fc.record({ note: words, deep: fc.array(fc.oneof(words, fc.integer()), { maxLength: 2 }) }),
@@ -137,11 +148,16 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
   switch (step.what) {
     case 'create':
       return store.create(
-        { id, agent, ...(user && { user }), ...(caller && { caller }), ...(metadata && { metadata }) },
+        {
+          ...{ id, agent, label: step.label },
+          ...(user && { user }),
+          ...(caller && { caller }),
+          ...(metadata && { metadata }),
+        },
         { quotas },
       )
     case 'signal':
-      return store.signal(id, key, event, quotas)
+      return store.signal(id, key, event, { quotas, label: step.label })
     case 'claim': {
       const claim = await store.claim(id, owner, 100, quotas?.runs)
       if (claim) leases.push(claim.lease)
@@ -163,7 +179,22 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     case 'delete':
       return store.delete(id)
     case 'fork':
-      return store.fork(id, number, { id: step.other, agent, ...(caller && { caller }) }, quotas)
+      return store.fork(
+        id,
+        number,
+        { id: step.other, agent, ...(caller && { caller }), label: step.label },
+        { quotas, events: split ? [event] : [], waiting: behind },
+      )
+    case 'save': {
+      const snapshot = { parts: [[step.part, step.text]], head: { seq: number, state: step.text } } as const
+      return store.saveSnapshot(leaseAt(step.lease), snapshot)
+    }
+    case 'snapshot':
+      return [
+        await store.snapshot(id, split ? number : undefined),
+        await store.snapshotPart(id, step.part),
+        await readWhole(store, id),
+      ]
     case 'get':
       return store.get(id)
     case 'read':
@@ -175,6 +206,12 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     case 'list':
       return everyPage(store, step.filter)
   }
+}
+
+async function readWhole(store: ThreadStore, id: string): Promise<unknown> {
+  const log = await store.read(id, { after: 0, limit: 1000, split: true })
+  expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1))
+  return log
 }
 
 async function everyPage(store: ThreadStore, filter: Partial<ListOptions>): Promise<unknown> {

@@ -1,6 +1,9 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { checkSnapshots } from '../log/snapshot.test-kit.ts'
+import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
+import { sqliteStore } from '../log/sqlite.ts'
 import type { Entry, ThreadState } from '../protocol/index.ts'
 import {
   applyEntry,
@@ -13,9 +16,6 @@ import {
 } from '../protocol/index.ts'
 import type { Thread, ThreadStore } from './index.ts'
 import { memoryStore } from './index.ts'
-import { checkSnapshots } from './snapshot.test-kit.ts'
-import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
-import { sqliteStore } from './sqlite.ts'
 import type { Weather } from './storm.test-kit.ts'
 import { until, within, world } from './storm.test-kit.ts'
 import type { Act, Reader, Storm } from './storm-deeds.test-kit.ts'

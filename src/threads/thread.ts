@@ -1,3 +1,4 @@
+import type { Following } from '../log/index.ts'
 import type {
   Answer,
   Entry,
@@ -13,7 +14,6 @@ import type {
   ThreadInfo,
   ThreadView,
 } from '../protocol/index.ts'
-import type { Following } from './hub.ts'
 
 export interface SayOptions extends SendOptions {
   /** Where runs are traced: the trace context of whoever speaks, a W3C `traceparent`. A span that is active here counts more. */

@@ -1,3 +1,5 @@
+import type { Log, Shelf, Snapshot } from '../log/index.ts'
+import { bytesOf, fromSnapshot, messagesBefore, pause, readLog } from '../log/index.ts'
 import type { Entry, Message, ThreadEvent, ThreadSnapshot, ThreadState } from '../protocol/index.ts'
 import {
   answerKey,
@@ -8,11 +10,6 @@ import {
   restoreOutline,
   snapshotOf,
 } from '../protocol/index.ts'
-import type { Log } from './read-log.ts'
-import { readLog } from './read-log.ts'
-import type { Shelf, Snapshot } from './snapshot.ts'
-import { bytesOf, messagesBefore, readSnapshot } from './snapshot.ts'
-import { pause } from './turns.ts'
 
 /** Which messages of a conversation are asked for. */
 export interface ViewOptions {
@@ -27,14 +24,8 @@ const omitted: Message = { role: 'assistant', content: [] }
 
 /** What a log tells of its thread, with the messages that are asked for: it holds few others at any time. */
 export async function readView(log: Log & Shelf, options: ViewOptions): Promise<ThreadSnapshot> {
-  for (let last: number | undefined; ; ) {
-    const snapshot = await readSnapshot(log)
-    // The same one twice is damaged; else another was saved meanwhile.
-    const isDamaged = snapshot?.thread.head === last
-    const view = await viewFrom(log, options, isDamaged ? undefined : snapshot)
-    if (view) return view
-    last = snapshot?.thread.head
-  }
+  const view = await fromSnapshot(log, (snapshot) => viewFrom(log, options, snapshot))
+  return view ?? ((await viewFrom(log, options, undefined)) as ThreadSnapshot)
 }
 
 async function viewFrom(
@@ -73,22 +64,13 @@ async function viewFrom(
 /** As `applyEntry`, but the history keeps all messages, as they were said: it is not what a model reads. */
 function applyForView(state: ThreadState, entry: Entry, heard: Map<string, number>): void {
   const { seq, event } = entry
-  switch (event.type) {
-    case 'summary':
-      state.head = seq
-      if (state.run) countSummary(state.run, event)
-      return
-    case 'tool-progress':
-      state.head = seq
-      // What a sub-agent says is no message of this conversation.
-      if (event.event?.type === 'approval') applyEntry(state, entry)
-      return
-    case 'tool-result':
-      return applyEntry(state, event.shown ? { ...entry, event: { ...event, output: [] } } : entry)
-    case 'heard':
-      heard.set(answerKey(event.run, event.round), event.chars)
-  }
-  applyEntry(state, entry)
+  state.head = seq
+  if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
+  if (event.type === 'summary') {
+    if (state.run) countSummary(state.run, event)
+    // What a sub-agent says is no message of this conversation.
+  } else if (event.type !== 'tool-progress' || event.event?.type === 'approval')
+    applyEntry(state, 'shown' in event && event.shown ? { ...entry, event: { ...event, output: [] } } : entry)
 }
 
 /** Drops the oldest messages as a conversation grows. Gives true if it had something to look at. */

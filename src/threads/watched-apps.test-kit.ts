@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import type { AgentOptions } from '../agent/index.ts'
 import { agent } from '../agent/index.ts'
+import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
+import { sqliteStore } from '../log/sqlite.ts'
 import type { MillraceError } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { AppOptions, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { temporaryFolder } from './sqlite/sqlite.test-kit.ts'
-import { sqliteStore } from './sqlite.ts'
 
 export const kinds = ['memory', 'SQLite'] as const
 

@@ -9,11 +9,12 @@ import type {
 import { messageOf } from '../protocol/index.ts'
 import { andThen, isThenable } from './and-then.ts'
 import type { Guard } from './guard.ts'
+import type { Resumed } from './nested-run.ts'
 import type { Access, Ruling } from './policy.ts'
 import type { BeforeCall, Prepared } from './prepare.ts'
 import { checkInput, prepareCall } from './prepare.ts'
 import type { RepeatGuard } from './repeats.ts'
-import type { Resumed, Tool } from './tool.ts'
+import type { Tool } from './tool.ts'
 import { asksPerson } from './tool.ts'
 
 /** A call to deal with, and what the log already knows of it. */

@@ -13,7 +13,7 @@ import type {
 import { sleep } from '../protocol/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import type { JsonSchema, Resumed, Tool, ToolContext, ToolOptions } from './index.ts'
-import { pending, repeatGuard, tool, toolContent } from './index.ts'
+import { nestedRunOf, pending, repeatGuard, tool, toolContent } from './index.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import { toolRuntime } from './runtime.ts'
 
@@ -155,7 +155,6 @@ describe('a call', () => {
         runId: 'run_2',
         idempotencyKey: 'run_1:c1',
         attempt: 1,
-        resumed: undefined,
         context,
       }),
     ])
@@ -610,7 +609,7 @@ describe('a time-out', () => {
     const before = structuredClone(events)
     const { context, end } = look.at(0)
     context.progress('late')
-    context.relay({ type: 'text', text: 'late' })
+    nestedRunOf(context).relay?.({ type: 'text', text: 'late' })
     end('late')
     await clock.advance(10)
     expect(events).toEqual(before)
@@ -643,9 +642,10 @@ describe('a time-out', () => {
 describe('progress', () => {
   test('is told as it happens, as JSON', async () => {
     const { submit, events, result } = setUp([
-      make('look', async (_, { progress, relay }) => {
+      make('look', async (_, context) => {
+        const { progress } = context
         progress({ at: 1, when: undefined } as never)
-        relay({ type: 'text', text: 'inner' })
+        nestedRunOf(context).relay?.({ type: 'text', text: 'inner' })
         progress('two')
         return 'seen'
       }),
@@ -1253,7 +1253,7 @@ describe('a call whose own run waits for a person', () => {
       decisions: [{ type: 'approval', callId: 'inner', approved: true }],
     }
     const seen: unknown[] = []
-    const ask = make('ask', (_, context) => seen.push(context.resumed), { approve: true })
+    const ask = make('ask', (_, context) => seen.push(nestedRunOf(context).resumed), { approve: true })
     const { submit, story, result } = setUp([ask])
     submit('ask', {}, { resumed, attempt: 2 })
     await result()

@@ -19,6 +19,8 @@ import { elsewhere } from './elsewhere.ts'
 import type { Executing, Execution } from './execute.ts'
 import { executeCall } from './execute.ts'
 import { covers } from './guard.ts'
+import type { NestedRun } from './nested-run.ts'
+import { nestedRun } from './nested-run.ts'
 import { pendingRequests } from './pending.ts'
 import type { Access } from './policy.ts'
 import { createPool } from './pool.ts'
@@ -228,15 +230,17 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       context,
       idempotencyKey: `${originId}:${callId}`,
       progress: (data: unknown) => report({ data: toJson(data) }),
-      relay: (event: RunEvent) => report({ event }),
       commit: async () => commit?.(),
-      observe,
-      telemetry: watching && (() => watching.inside(callId)),
-      guard,
-      granted: options.granted,
       runSignal: ending.signal,
       permits: (access: Access) => permits(ready, access),
-      resumed: ticket.order.resumed,
+      [nestedRun]: {
+        relay: (event: RunEvent) => report({ event }),
+        observe,
+        telemetry: watching && (() => watching.inside(callId)),
+        guard,
+        granted: options.granted,
+        resumed: ticket.order.resumed,
+      } satisfies NestedRun,
     }
     const execute = () => executeCall(tool, value, toolContext, { clock, timeoutMs })
     ticket.executing = watching ? watching.within(callId, execute) : execute()

@@ -1,13 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type {
-  ApprovalEvent,
-  JsonObject,
-  ObserveCall,
-  OptionTable,
-  RunEvent,
-  Telemetry,
-  ToolSpec,
-} from '../protocol/index.ts'
+import type { JsonObject, OptionTable, ToolSpec } from '../protocol/index.ts'
 import {
   aFunction,
   anything,
@@ -21,7 +13,6 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import type { Guard } from './guard.ts'
 import type { Access } from './policy.ts'
 import type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
@@ -40,20 +31,8 @@ export interface ToolContext<Context = unknown> {
   readonly attempt: number
   /** Tells listeners how far it is. The data must be JSON. */
   progress(data: unknown): void
-  /** Passes on an event of a run that this tool itself has started. */
-  relay(event: RunEvent): void
-  /** Resolves when everything it told so far would survive a crash: in a thread when that is durable, else at once. */
+  /** Resolves when all progress so far would survive a crash: in a thread when it is durable, else at once. */
   commit(): Promise<void>
-  /** Wants to be told of the model calls of a run that this tool itself has started; undefined if nobody does. */
-  readonly observe?: ObserveCall | undefined
-  /** Gives who wants to look on at such a run; undefined if nobody does. */
-  readonly telemetry?: (() => Telemetry) | undefined
-  /** The rules that a run started by this tool must keep as well; undefined if there are none. */
-  readonly guard?: Guard | undefined
-  /** The rules that people have allowed so far in this thread, for such a run. */
-  readonly granted?: (() => readonly string[]) | undefined
-  /** The events this very call relayed before it was suspended or cut off, and what was decided since: go on from there. */
-  readonly resumed: Resumed | undefined
   /**
    * Asks the agent's rules again, of what the call turns out to touch: a link that leads elsewhere, a redirect. Resolves to
    * the reason why not, for the model; undefined if it may, as it always may where there are no rules.
@@ -61,11 +40,6 @@ export interface ToolContext<Context = unknown> {
   permits(access: Access): Promise<string | undefined>
   /** What the caller of `agent.stream(input, { context })` passed in. */
   readonly context: Context
-}
-
-export interface Resumed {
-  readonly events: readonly RunEvent[]
-  readonly decisions: readonly ApprovalEvent[]
 }
 
 /** The input while it is still being written: any part may be missing, strings may be unfinished. */

@@ -6,11 +6,13 @@ const megabyte = 1024 * 1024
 const bufferBytes = 32 * megabyte
 /** Logs of the threads that are being worked on. */
 const maxRunBytes = 64 * megabyte
+const keptBytes = 16 * megabyte
 
 export const appOptions = {
   leaseMs: 10_000,
   maxRuns: 200,
   maxRunBytes,
+  keptBytes,
   quotas: { runs: 10, waiting: 50, storedBytes: 512 * megabyte, bytesPerMinute: 32 * megabyte },
 } as const
 
@@ -25,7 +27,7 @@ export const limits = {
 } as const
 
 /** The most memory that the server's process may ever take. */
-export const memoryBound = 300 * megabyte + 2 * bufferBytes + 5 * maxRunBytes
+export const memoryBound = 300 * megabyte + 2 * bufferBytes + 5 * maxRunBytes + 2 * keptBytes
 
 export const hostileUser = 'hostile'
 export const tokenOf = (user: string) => `token-of-${user}`

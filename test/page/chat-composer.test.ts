@@ -17,7 +17,7 @@ describePage('what a person writes', (visit) => {
     await chat.ends(1)
     expect(sent(desk.provider, 1)).toContain(`data:image/png;base64,${image.toString('base64')}`)
     expect(sent(desk.provider, 1)).toContain('What is this?')
-    const shown = chat.rows('said').getByRole('img')
+    const shown = chat.rows('input').getByRole('img')
     expect(await shown.evaluate((img: HTMLImageElement) => [img.naturalWidth, img.naturalHeight])).toEqual([
       20, 10,
     ])
@@ -115,7 +115,7 @@ describePage('what a person writes', (visit) => {
     expect(await chat.message.inputValue()).toBe(long)
     await chat.say('shorter')
     await chat.rows('text').getByText('Hello.').waitFor()
-    expect(await chat.rows('said').count()).toBe(1)
+    expect(await chat.rows('input').count()).toBe(1)
   })
 
   test('Enter sends, with Shift it begins a line; / goes there, Escape leaves', async () => {
@@ -133,7 +133,7 @@ describePage('what a person writes', (visit) => {
     expect(await chat.message.inputValue()).toBe('one\ntwo')
     await page.keyboard.press('Control+Enter')
     await chat.ends(1)
-    expect(await chat.rows('said').textContent()).toContain('one\ntwo')
+    expect(await chat.rows('input').textContent()).toContain('one\ntwo')
     await page.keyboard.press('Escape')
     await page.keyboard.press('k')
     await page.keyboard.press('k')

@@ -13,7 +13,7 @@ export function chatOf(page: Page) {
       await message.fill(text)
       await message.press('Enter')
     },
-    rows: (kind: 'said' | 'text' | 'reasoning' | 'call' | 'notice' | 'end'): Locator =>
+    rows: (kind: 'input' | 'text' | 'reasoning' | 'call' | 'notice' | 'end'): Locator =>
       conversation.locator(`.chat-row[data-kind="${kind}"]`),
     card: (name: string): Locator => conversation.getByRole('article', { name: `Tool ${name}` }),
     button: (name: string): Locator => page.getByRole('button', { name, exact: true }),

@@ -30,7 +30,7 @@ describePage('the chat', (visit) => {
     await page.getByLabel('Agent').selectOption('returns')
     await chat.say('Hi')
     await chat.ends(1)
-    await chat.rows('said').getByText('Hi').waitFor()
+    await chat.rows('input').getByText('Hi').waitFor()
     expect((await desk.app.thread(chat.threadId()).state()).agent).toBe('returns')
   })
 

@@ -187,7 +187,7 @@ describePage(
       await chat.button('Speak the answers').click()
       await chat.button('Listen to the microphone').click()
       await page.getByText(/^You: /).waitFor()
-      await chat.rows('said').getByText('Where is my parcel?').waitFor()
+      await chat.rows('input').getByText('Where is my parcel?').waitFor()
       await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
     })
 

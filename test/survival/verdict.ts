@@ -1,3 +1,4 @@
+import { joinEntries } from '../../src/log/entries.ts'
 import type { CallStatus, Entry, Outcome, ThreadEvent } from '../../src/protocol/index.ts'
 import {
   applyEntry,
@@ -6,7 +7,6 @@ import {
   findUnpaired,
   nextThreadAction,
 } from '../../src/protocol/index.ts'
-import { joinEntries } from '../../src/threads/entries.ts'
 import type { Conversation } from './conversation.ts'
 import type { Deed } from './deeds.ts'
 import { type DeskTool, repeats } from './desk.ts'

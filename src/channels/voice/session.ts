@@ -4,9 +4,9 @@ import type { Thread } from '../../threads/index.ts'
 import type { Ear } from './listening/ear.ts'
 import { openEar } from './listening/ear.ts'
 import type { VoiceSettings } from './options.ts'
-import type { Mouth } from './speaking/mouth.ts'
-import { openMouth } from './speaking/mouth.ts'
 import type { VoiceOutlet } from './speaking/speaker.ts'
+import type { SpeechOutput } from './speaking/speech-output.ts'
+import { openSpeechOutput } from './speaking/speech-output.ts'
 import type { Turn } from './speaking/turn.ts'
 
 /** One client that hears a thread, or is heard by it. */
@@ -47,16 +47,16 @@ export function openSession(options: SessionOptions): VoiceSession {
   const keys = new Set<string>()
   const count = { turns: 0, frames: 0 }
   let sampleRate = defaultRate
-  let mouth: Mouth | undefined
+  let output: SpeechOutput | undefined
   let ear: Ear | undefined
   let isLost = false
   let farewell: ReturnType<typeof setTimeout> | undefined
   let left: readonly Turn[] = []
   let record: TurnRecord | undefined
 
-  function closeMouth() {
-    if (mouth) left = mouth.close()
-    mouth = undefined
+  function closeOutput() {
+    if (output) left = output.close()
+    output = undefined
   }
 
   function closeEar() {
@@ -86,12 +86,12 @@ export function openSession(options: SessionOptions): VoiceSession {
 
   const session: VoiceSession = {
     async obey(command) {
-      if (command.type === 'voice_played') return mouth?.played(command.turn, command.position)
+      if (command.type === 'voice_played') return output?.played(command.turn, command.position)
       await allow()
       // It may have left while it was being asked whether it may.
       if (isLost) return
       if (command.type === 'voice') return turn(command)
-      return mouth?.interrupt({ stoppedAt: command, cancel: options.onInterrupt === 'cancel' })
+      return output?.interrupt({ stoppedAt: command, cancel: options.onInterrupt === 'cancel' })
     },
     hear(bytes) {
       const frame = readAudioFrame(bytes)
@@ -103,8 +103,8 @@ export function openSession(options: SessionOptions): VoiceSession {
     },
     lost() {
       isLost = true
-      const spoken = mouth
-      closeMouth()
+      const spoken = output
+      closeOutput()
       closeEar()
       if (!spoken) return session.end()
       // No process lives on for its sake.
@@ -116,7 +116,7 @@ export function openSession(options: SessionOptions): VoiceSession {
     end() {
       clearTimeout(farewell)
       forget()
-      closeMouth()
+      closeOutput()
       closeEar()
     },
     takeOver() {
@@ -135,8 +135,8 @@ export function openSession(options: SessionOptions): VoiceSession {
     if (listen && !listener)
       throw invalidInput(op, 'this server does not listen: give voice() a listener, or leave out listen')
     const isOther = rate !== sampleRate || from !== undefined
-    if (!speak) mouth?.leave()
-    if (!speak || isOther) closeMouth()
+    if (!speak) output?.leave()
+    if (!speak || isOther) closeOutput()
     if (!listen || isOther) closeEar()
     sampleRate = rate
     const inherited = from?.session === undefined ? undefined : takeOver(from.session)
@@ -146,9 +146,10 @@ export function openSession(options: SessionOptions): VoiceSession {
     if (from?.awaits !== undefined && from.awaits === inherited?.record?.run) tell(inherited.record)
     if (speak) {
       options.speech.ready?.()
-      mouth ??= openMouth({ ...options, sampleRate, count, from, inherited: inherited?.turns ?? [], tell })
+      const { turns = [] } = inherited ?? {}
+      output ??= openSpeechOutput({ ...options, sampleRate, count, from, inherited: turns, tell })
     }
-    if (listen && listener) ear ??= openEar({ ...options, listener, sampleRate, mouth: () => mouth })
+    if (listen && listener) ear ??= openEar({ ...options, listener, sampleRate, mouth: () => output })
   }
 
   return session

@@ -1,11 +1,11 @@
 // A program: a chat with a scripted agent, in the terminal that it is started in.
 import { agent } from '../../agent/index.ts'
+import { sqliteStore } from '../../log/sqlite.ts'
 import type { ModelRequest } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
 import type { ScriptRound } from '../../testing/index.ts'
 import { scriptedModel } from '../../testing/index.ts'
 import { memoryStore, millrace } from '../../threads/index.ts'
-import { sqliteStore } from '../../threads/sqlite.ts'
 import { permission } from '../../tools/built-in.ts'
 import { tool } from '../../tools/index.ts'
 import { chat } from './index.ts'

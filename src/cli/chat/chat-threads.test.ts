@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sqliteStore } from '../../threads/sqlite.ts'
+import { sqliteStore } from '../../log/sqlite.ts'
 import type { Terminal } from './terminal.test-kit.ts'
 import { openChat, skipTerminal } from './terminal.test-kit.ts'
 

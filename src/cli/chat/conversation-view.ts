@@ -1,13 +1,15 @@
-import type { Entry, RunEndEvent } from '../../protocol/index.ts'
+import type { Entry, Outcome } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
+import type { CallView, InputView, RunView } from '../../view/index.ts'
+import { createView, take } from '../../view/index.ts'
 import type { Markdown, Span } from '../terminal/index.ts'
 import {
   callLine,
-  callsOf,
   charWidth,
   cleanLine,
   cleanText,
   deltaCleaner,
+  lookOf,
   markdown,
   painter,
   spinnerAt,
@@ -43,9 +45,9 @@ const mostSaidRows = 12
 
 export function conversationView({ width, colour }: ViewOptions): ConversationView {
   const paint = painter(colour)
-  const calls = callsOf()
-  /** What was said and not heard yet, by its number. */
-  const said = new Map<number, string>()
+  const view = createView({ keep: 'round' })
+  /** Those that are live. */
+  const calls = new Set<CallView>()
   let done: string[] = []
   let isGap = false
   let words: Markdown | undefined
@@ -68,7 +70,11 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
     write(wrap(spans, width(), { rest }).map(paint))
   }
 
-  function callLines(now: number, shown = [...calls.shown]): string[] {
+  function dim(text: string) {
+    lines([{ text, style: style.dim }])
+  }
+
+  function callLines(now: number, shown = [...calls]): string[] {
     return shown.map((call) => paint(callLine(call, { width: width(), now })))
   }
 
@@ -87,13 +93,10 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
     calls.clear()
   }
 
-  function hear(numbers: readonly number[] = []) {
-    for (const seq of numbers) {
-      const text = said.get(seq)
-      said.delete(seq)
-      if (text === undefined) continue
+  function hear(inputs: readonly InputView[] = []) {
+    for (const { message } of inputs) {
       gap()
-      write(saidRows(text, width()).map(paint))
+      write(saidRows(cleanText(textOf(message)), width()).map(paint))
       gap()
     }
   }
@@ -108,8 +111,7 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
     write(words.take())
   }
 
-  function end({ outcome, error }: RunEndEvent, at: number) {
-    running = false
+  function end({ outcome = 'completed', error }: RunView, at: number) {
     // The calls of a run that waits for a person are still to be decided about.
     if (outcome === 'suspended') return endWords()
     settle(at)
@@ -121,34 +123,22 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
   }
 
   return {
-    tell({ seq, at, event }) {
-      calls.take(event, at)
-      switch (event.type) {
-        case 'input':
-          if (event.mode !== 'correct') said.set(seq, cleanText(textOf(event.message)))
-          return
-        case 'run-start':
-          running = true
-          return hear(event.heard)
-        case 'round-start':
-          settle(at)
-          return hear(event.heard)
-        case 'text':
-          return speak(event.text)
-        case 'reasoning':
-          if (!words) thought = (thought + event.text).slice(-500)
-          return
-        case 'round-retract':
-          endWords()
-          calls.clear()
-          return lines([{ text: `↺ once more from the start: ${cleanLine(event.reason)}`, style: style.dim }])
-        case 'round-retry':
-          return lines([{ text: `↺ trying again: ${cleanLine(event.error.message)}`, style: style.dim }])
-        case 'summary':
-          return lines([{ text: '∴ what was said first is summed up for the model', style: style.dim }])
-        case 'run-end':
-          return end(event, at)
-      }
+    tell(entry) {
+      const { call, run, round, retry, read, notice, text, delta } = take(view, entry)
+      const { at } = entry
+      if (call) calls.add(call)
+      if (run) running = !run.outcome
+      if (text?.kind === 'text') return speak(delta)
+      if (text && !words) thought = (thought + delta).slice(-500)
+      if (round?.retracted) {
+        endWords()
+        calls.clear()
+        dim(`↺ once more from the start: ${cleanLine(round.retracted.reason)}`)
+      } else if (round && !round.end && !text) settle(at)
+      hear(read)
+      if (retry) dim(`↺ trying again: ${cleanLine(retry.error.message)}`)
+      if (notice?.notice === 'summary') dim('∴ what was said first is summed up for the model')
+      if (run?.outcome) end(run, at)
     },
     echo(text) {
       gap()
@@ -165,7 +155,7 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
     },
     live(now) {
       // What asks is shown where it is answered.
-      const shown = [...calls.shown].filter(({ state }) => state !== 'asking')
+      const shown = [...calls].filter((call) => lookOf(call) !== 'asking')
       const rows = [...(words?.live() ?? []), ...callLines(now, shown)]
       if (!running || rows.length > 0) return rows
       const thinking = thought && ` ${endOf(cleanLine(thought), width() - 2)}`
@@ -180,7 +170,7 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
   }
 }
 
-const endings: Readonly<Partial<Record<RunEndEvent['outcome'], string>>> = {
+const endings: Readonly<Partial<Record<Outcome, string>>> = {
   cancelled: '■ stopped',
   'max-rounds': '▲ stopped: as many rounds of tools as it may have; say something to go on',
   truncated: '▲ cut off: the answer was as long as it may be',

@@ -1,13 +1,15 @@
 import { createInterface } from 'node:readline'
-import type { Entry, ThreadEvent } from '../../protocol/index.ts'
+import type { Entry } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
-import type { Call } from '../terminal/index.ts'
+import type { Change } from '../../view/index.ts'
+import { createView, take } from '../../view/index.ts'
 import {
-  callsOf,
+  callNote,
   cleanLine,
   cleanText,
   clip,
   deltaCleaner,
+  inputOf,
   spelledLine,
   statusOf,
 } from '../terminal/index.ts'
@@ -24,7 +26,7 @@ export interface LineFrontOptions {
 /** For a terminal that can do no more than print: words as they come, a line for everything else, nothing ever redrawn. */
 export function lineFront({ input, output, person }: LineFrontOptions): Front {
   const reader = createInterface({ input, terminal: false })
-  let calls = callsOf()
+  let view = createView({ keep: 'round' })
   let cleanDelta = deltaCleaner()
   let status: Status = atRest
   /** Lines that end in a backslash, and go on. */
@@ -74,14 +76,15 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
     else person.leave()
   }
 
-  function tell({ event, at }: Entry) {
-    const call = calls.take(event, at)
-    if (event.type === 'text') return write(cleanDelta(event.text))
-    if (event.type === 'input' && event.mode !== 'correct') return echo(cleanText(textOf(event.message)))
-    if (event.type === 'round-start' || event.type === 'round-retract') cleanDelta = deltaCleaner()
-    const words = call ? callWords(call, event, at) : otherWords(event)
+  function tell(entry: Entry) {
+    const change = take(view, entry)
+    const { text, input, round } = change
+    if (text?.kind === 'text') return write(cleanDelta(change.delta))
+    if (input) return echo(cleanText(textOf(input.message)))
+    if (round && !round.end) cleanDelta = deltaCleaner()
+    const words = callWords(change) || otherWords(change)
     if (words) line(words)
-    if (event.type === 'round-end' && midLine) write('\n')
+    if (round?.end && midLine) write('\n')
   }
 
   function echo(said: string) {
@@ -125,7 +128,7 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
     },
     suggest: (text) => line(`(to change and send: ${cleanLine(text)})`),
     begin() {
-      calls = callsOf()
+      view = createView({ keep: 'round' })
     },
     close() {
       if (!open) return
@@ -138,29 +141,20 @@ export function lineFront({ input, output, person }: LineFrontOptions): Front {
   }
 }
 
-function callWords(call: Call, { type }: ThreadEvent, at: number): string | undefined {
-  switch (type) {
-    case 'tool-call':
-      return `[${call.name}] ${clip(cleanLine(call.input), 200)} …`
-    case 'tool-progress':
-      return call.note ? `[${call.name}] ${clip(cleanLine(call.note), 200)}` : undefined
-    case 'tool-result':
-      return `[${call.name}] ${clip(statusOf(call, at), 400)}`
-    default:
-      return undefined
-  }
+function callWords({ call, state, progress, inner, entry }: Change): string | undefined {
+  if (!call || call.provider) return undefined
+  const line = (words: string) => words && `[${cleanLine(call.name)}] ${words}`
+  if (progress !== undefined || inner) return line(clip(cleanLine(callNote(call)), 200))
+  if (!state) return undefined
+  if (call.result) return line(clip(statusOf(call, entry.at), 400))
+  // Once: after it was approved it waits for its turn again.
+  if (state !== 'queued' || call.approvals.length > 0) return undefined
+  return line(`${clip(cleanLine(inputOf(call)), 200)} …`)
 }
 
-function otherWords(event: ThreadEvent): string | undefined {
-  switch (event.type) {
-    case 'round-retract':
-      return `(once more from the start: ${cleanLine(event.reason)})`
-    case 'round-retry':
-      return `(trying again: ${cleanLine(event.error.message)})`
-    case 'run-end':
-      if (event.outcome === 'failed') return `! ${cleanLine(event.error?.message ?? 'failed')}`
-      return event.outcome === 'completed' || event.outcome === 'suspended' ? undefined : `(${event.outcome})`
-    default:
-      return undefined
-  }
+function otherWords({ round, retry, run }: Change): string | undefined {
+  if (retry) return `(trying again: ${cleanLine(retry.error.message)})`
+  if (round?.retracted) return `(once more from the start: ${cleanLine(round.retracted.reason)})`
+  if (!run?.outcome || run.outcome === 'completed' || run.outcome === 'suspended') return undefined
+  return run.outcome === 'failed' ? `! ${cleanLine(run.error?.message ?? 'failed')}` : `(${run.outcome})`
 }

@@ -1,11 +1,12 @@
-import type { Call } from './calls.ts'
-import { statusOf } from './calls.ts'
+import type { CallView } from '../../view/index.ts'
+import type { CallLook } from './calls.ts'
+import { inputOf, lookOf, statusOf } from './calls.ts'
 import { cleanLine } from './clean.ts'
 import type { Span } from './style.ts'
 import { style } from './style.ts'
 import { clip, widthOf } from './width.ts'
 
-const marks: Readonly<Record<Exclude<Call['state'], 'running'>, Span>> = {
+const marks: Readonly<Record<Exclude<CallLook, 'running'>, Span>> = {
   arriving: { text: '…', style: style.dim },
   waiting: { text: '·', style: style.dim },
   asking: { text: '?', style: style.yellow },
@@ -23,15 +24,16 @@ export function spinnerAt(now: number): Span {
 }
 
 /** One row for a call, never wider: long notes give way to the arguments, and those to the state and its time. */
-export function callLine(call: Call, { width, now }: { width: number; now: number }): Span[] {
-  const mark = call.state === 'running' ? spinnerAt(now) : marks[call.state]
+export function callLine(call: CallView, { width, now }: { width: number; now: number }): Span[] {
+  const look = lookOf(call)
+  const mark = look === 'running' ? spinnerAt(now) : marks[look]
   const status = statusOf(call, now)
   const [state = ''] = status.split(' · ')
-  const name = clip(call.name, Math.max(14, Math.floor(width / 2)))
+  const name = clip(cleanLine(call.name), Math.max(14, Math.floor(width / 2)))
   // Enough to see that there is a note.
   const note = status === state ? 0 : 4
   const room = width - widthOf(`  x ${name}  · ${state}`) - note
-  const input = room >= 8 ? clip(cleanLine(call.input), room) : ''
+  const input = room >= 8 ? clip(cleanLine(inputOf(call)), room) : ''
   const words = [`${name} ${input}`.trimEnd(), ...(status ? [status] : [])].join(' · ')
   return [
     { text: '  ', style: style.plain },

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { CallStatus, ThreadEvent } from '../../protocol/index.ts'
 import { noUsage } from '../../protocol/index.ts'
+import type { CallView } from '../../view/index.ts'
+import { createView, take } from '../../view/index.ts'
 import { callLine } from './call-line.ts'
-import { callsOf, statusOf } from './calls.ts'
+import { inputOf, statusOf } from './calls.ts'
 import { painter } from './style.ts'
 import { widthOf } from './width.ts'
 
@@ -19,11 +21,16 @@ function result(status: CallStatus, ms: number, text = ''): ThreadEvent {
   return { type: 'tool-result', ...call, output, status, isError: status !== 'ok', ms, overlapMs: 0 }
 }
 
-/** The line after these events, each written at 1000; it is 1500 now. */
+/** The calls after these events, each written at 1000. */
+function callsAfter(events: readonly ThreadEvent[]): readonly CallView[] {
+  const view = createView()
+  for (const [index, event] of events.entries()) take(view, { seq: index + 1, at: 1000, event })
+  return view.runs[0]?.calls ?? []
+}
+
+/** Their lines; it is 1500 now. */
 function lineAfter(events: readonly ThreadEvent[], width = 80): string[] {
-  const calls = callsOf()
-  for (const event of events) calls.take(event, 1000)
-  return [...calls.shown].map((one) => painter(false)(callLine(one, { width, now: 1500 })))
+  return callsAfter(events).map((one) => painter(false)(callLine(one, { width, now: 1500 })))
 }
 
 describe('a call has one line, from its first letter to what became of it', () => {
@@ -89,17 +96,14 @@ describe('a call has one line, from its first letter to what became of it', () =
     }
   })
 
-  test('arguments without end are not kept', () => {
-    const calls = callsOf()
-    for (let count = 0; count < 1000; count++)
-      calls.take({ type: 'tool-input', callId: 'call_1', delta: 'x'.repeat(1000) }, 0)
-    expect([...calls.shown][0]?.input.length).toBeLessThanOrEqual(1000)
+  test('arguments without end are cut', () => {
+    const delta = { type: 'tool-input', callId: 'call_1', delta: 'x'.repeat(1000) } as const
+    const [long] = callsAfter([...opened, ...Array.from({ length: 1000 }, () => delta)])
+    expect(long && inputOf(long).length).toBe(1000)
   })
 })
 
 test('a call that was still being written when the run ended is stopped', () => {
   const end: ThreadEvent = { type: 'run-end', outcome: 'cancelled', usage: noUsage }
-  const calls = callsOf()
-  for (const event of [...opened, end]) calls.take(event, 0)
-  expect([...calls.shown].map((one) => statusOf(one, 0))).toEqual(['stopped'])
+  expect(callsAfter([...opened, end]).map((one) => statusOf(one, 0))).toEqual(['stopped'])
 })

@@ -10,7 +10,7 @@ export interface LineShape {
   readonly anywhere?: boolean
 }
 
-type Row = readonly Span[]
+export type Row = readonly Span[]
 
 /**
  * Lays text out in rows as it comes. A full row is done with and never looked at again, so the cost of a piece of text does not
@@ -19,7 +19,7 @@ type Row = readonly Span[]
 export interface Rows {
   /** Begins a line. */
   begin(shape?: LineShape): void
-  /** Adds to the line. There is no newline in it. */
+  /** Adds to the line. A newline in it ends it and begins another that looks like its second row. */
   add(text: string, style: number): void
   /** Ends the line: its last row is done, empty or not. */
   end(): void
@@ -85,7 +85,12 @@ export function layRows(width: () => number): Rows {
 
 function add(state: State, text: string, style: number, width: number) {
   for (const char of text) {
-    if (char === '\t') for (let count = 0; count < 4; count++) addChar(state, ' ', style, width)
+    if (char === '\n') {
+      endWord(state)
+      endRow(state)
+      Object.assign(state, { last: 0, marks: 0 })
+      beginRow(state, state.shape.rest)
+    } else if (char === '\t') for (let count = 0; count < 4; count++) addChar(state, ' ', style, width)
     else addChar(state, char, style, width)
   }
 }
@@ -183,19 +188,11 @@ function copyOf(spans: readonly Span[]): Span[] {
   return [...spans]
 }
 
-/** Lays out a text that is all there. Newlines begin new lines of the same shape. */
+/** Lays out a text that is all there. */
 export function wrap(spans: readonly Span[], width: number, shape: LineShape = {}): Row[] {
   const rows = layRows(() => width)
   rows.begin(shape)
-  for (const { text, style } of spans) {
-    const [first = '', ...others] = text.split('\n')
-    rows.add(first, style)
-    for (const line of others) {
-      rows.end()
-      rows.begin({ ...shape, first: shape.rest ?? [] })
-      rows.add(line, style)
-    }
-  }
+  for (const { text, style } of spans) rows.add(text, style)
   rows.end()
   return rows.take()
 }

@@ -1,56 +1,50 @@
-import { readInline } from './inline.ts'
+import type { Row } from './rows.ts'
 import { wrap } from './rows.ts'
 import type { Span } from './style.ts'
 import { style } from './style.ts'
 import { widthOf } from './width.ts'
 
-type Row = readonly Span[]
-type Cell = readonly Span[]
+type Cell = Span[]
 type Align = 'left' | 'center' | 'right'
 
-/** A column that must be narrower than this is not worth having: the table is shown as it was written. */
+export interface Table {
+  /** The first is its head. */
+  readonly rows: Cell[][]
+  readonly aligns: Align[]
+}
+
+/** A column that must be narrower than this is not worth having: the table is shown between bars. */
 const narrowest = 6
 const between = ' │ '
 
-/** Aligns a table whose lines are all there. Undefined if it is none, or does not fit. */
-export function layTable(lines: readonly string[], width: number): Row[] | undefined {
-  const [head, delimiters, ...body] = lines.map(cellsOf)
-  if (!head || !delimiters?.every((cell) => /^:?-+:?$/.test(cell)) || delimiters.length !== head.length)
-    return undefined
+/** Aligns a table that is complete; one that does not fit is written between bars. */
+export function layTable(table: Table, width: number): Row[] {
+  const { rows, aligns } = table
   // GFM leaves out what stands in no column; a reader of an answer should see it.
-  if (body.some((row) => row.slice(head.length).some(Boolean))) return undefined
-  const aligns = delimiters.map(alignOf)
-  const titles = head.map((cell) => inlineOf(cell, style.bold))
-  const cells = body.map((row) => head.map((_, column) => inlineOf(row[column] ?? '', style.plain)))
-  const wanted = titles.map((title, column) =>
-    Math.max(1, ...[title, ...cells.map((row) => row[column] ?? [])].map(spanWidth)),
-  )
-  const widths = shareOut(wanted, width - between.length * (head.length - 1))
-  if (!widths) return undefined
-  const line = (row: readonly Cell[]) => layLine(row, widths, aligns)
+  if (rows.some((row) => row.slice(aligns.length).some((cell) => spanWidth(cell) > 0)))
+    return barredRows(table)
+  const wanted = aligns.map((_, column) => Math.max(1, ...rows.map((row) => spanWidth(row[column] ?? []))))
+  const widths = shareOut(wanted, width - between.length * (aligns.length - 1))
+  if (!widths) return barredRows(table)
+  const [titles = [], ...body] = rows.map((row) => layLine(row, widths, aligns))
   const rule = widths.map((columns) => '─'.repeat(columns)).join('─┼─')
-  return [...line(titles), [{ text: rule, style: style.dim }], ...cells.flatMap(line)]
+  return [...titles, [{ text: rule, style: style.dim }], ...body.flat()]
 }
 
-/** What stands between the bars. A bar behind a backslash is none. */
-function cellsOf(line: string): string[] {
-  const inside = line
-    .trim()
-    .replace(/^\|/, '')
-    .replace(/(?<!\\)\|$/, '')
-  return inside.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|').trim())
+/** Rows as they are written, with `more` at the end of the cell that is open. */
+export function barredRows({ rows, aligns }: Table, open?: Cell, more?: Cell): Row[] {
+  const [head = [], ...body] = rows.map((row) => barredRow(row, open, more))
+  return [head, [plain(`|${'---|'.repeat(aligns.length)}`)], ...body]
 }
 
-function alignOf(delimiter: string): Align {
-  if (!delimiter.endsWith(':')) return 'left'
-  return delimiter.startsWith(':') ? 'center' : 'right'
+export function barredRow(row: readonly Cell[], open?: Cell, more: Cell = []): Span[] {
+  const cells = row.flatMap((cell) => [plain(' '), ...cell, ...(cell === open ? more : [plain(' |')])])
+  return [plain('|'), ...cells]
 }
 
-function inlineOf(text: string, base: number): Cell {
-  return readInline(text, { mode: 'ended', base }).spans
-}
+const plain = (text: string): Span => ({ text, style: style.plain })
 
-function spanWidth(spans: readonly Span[]): number {
+function spanWidth(spans: Row): number {
   return spans.reduce((sum, { text }) => sum + widthOf(text.replaceAll('\t', '    ')), 0)
 }
 
@@ -71,7 +65,7 @@ function shareOut(wanted: readonly number[], room: number): number[] | undefined
 
 /** One line of cells, as high as its highest. */
 function layLine(cells: readonly Cell[], widths: readonly number[], aligns: readonly Align[]): Row[] {
-  const columns = cells.map((cell, column) => wrap(cell, widths[column] ?? 1))
+  const columns = widths.map((width, column) => wrap(cells[column] ?? [], width))
   const height = Math.max(...columns.map((rows) => rows.length))
   return Array.from({ length: height }, (_, at) =>
     columns.flatMap((rows, column) => {

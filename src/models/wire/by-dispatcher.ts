@@ -1,42 +1,64 @@
 import type { AnswerHeaders, HttpAnswer, HttpRequest } from './http-answer.ts'
 
-/**
- * What Node's `fetch` itself sends its requests with. It stands in the open so that the `undici` of npm can set another for a
- * proxy, and its name carries the version of the interface below: https://github.com/nodejs/undici/blob/main/lib/global.js
- */
-const dispatcherKey = Symbol.for('undici.globalDispatcher.1')
-
-interface Dispatcher {
-  dispatch(
-    request: {
-      origin: string
-      path: string
-      method: string
-      headers: Readonly<Record<string, string>>
-      body: string | null
-      /** 0 is for ever: an agent has limits of its own. */
-      headersTimeout: number
-      bodyTimeout: number
-    },
-    handler: {
-      onConnect(abort: (reason?: Error) => void): void
-      /** Names and values by turns. Also called for what goes before the answer, such as 103. */
-      onHeaders(status: number, headers: readonly (Uint8Array | string)[], resume: () => void): boolean
-      /** False if no more is wanted until `resume` is called. */
-      onData(chunk: Uint8Array): boolean
-      onComplete(): void
-      onError(error: Error): void
-    },
-  ): boolean
+interface DispatchOptions {
+  origin: string
+  path: string
+  method: string
+  headers: Readonly<Record<string, string>>
+  body: string | null
+  /** 0 means no limit: an agent has limits of its own. */
+  headersTimeout: number
+  bodyTimeout: number
+  allowH2?: boolean
 }
 
-/** Nothing outside Node; and nothing where somebody has put another `fetch` in place, who wants to see every request. */
+interface Controller {
+  abort(reason?: Error): void
+  pause(): void
+  resume(): void
+}
+
+type ParsedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** Informational responses, such as 103, start a response as well. */
+interface Handler {
+  onRequestStart(controller: Controller): void
+  onResponseStart(controller: Controller, status: number, headers: ParsedHeaders): void
+  onResponseData(controller: Controller, chunk: Uint8Array): void
+  onResponseEnd(): void
+  onResponseError(controller: Controller | null, error: Error): void
+}
+
+/** The interface of undici 7 and older. */
+interface LegacyHandler {
+  onConnect(abort: (reason?: Error) => void): void
+  /** Names and values by turns. */
+  onHeaders(status: number, headers: readonly (Uint8Array | string)[], resume: () => void): boolean
+  /** False if no more is wanted until `resume` is called. */
+  onData(chunk: Uint8Array): boolean
+  onComplete(): void
+  onError(error: Error): void
+}
+
+/** What Node's `fetch` sends its requests with: undici's, in the one or the other version of its interface. */
+export type Dispatcher =
+  | { readonly version: 1; dispatch(options: DispatchOptions, handler: LegacyHandler): boolean }
+  | { readonly version: 2; dispatch(options: DispatchOptions, handler: Handler): boolean }
+
+/** Undefined outside Node, and where `fetch` has been replaced: the replacement wants to see every request. */
 export function nodesDispatcher(): Dispatcher | undefined {
   if (!isNodesOwn(globalThis.fetch)) return undefined
-  // Looking at it is what makes Node load all this.
+  // Reading this makes Node load undici.
   void globalThis.Response
-  const dispatcher = (globalThis as { [dispatcherKey]?: Partial<Dispatcher> })[dispatcherKey]
-  return typeof dispatcher?.dispatch === 'function' ? (dispatcher as Dispatcher) : undefined
+  const { process } = globalThis as { process?: { versions?: { undici?: string } } }
+  // Node 22 and 24 have undici 6 and 7, Node 26 has undici 8.
+  const version = Number.parseInt(process?.versions?.undici ?? '', 10) < 8 ? 1 : 2
+  // It is public so that the `undici` of npm can set a proxy, and its name carries the version of the interface:
+  // https://github.com/nodejs/undici/blob/main/lib/global.js
+  const key = Symbol.for(`undici.globalDispatcher.${version}`)
+  const found = (globalThis as { [key: symbol]: Partial<Dispatcher> | undefined })[key]
+  if (typeof found?.dispatch !== 'function') return undefined
+  return { version, dispatch: found.dispatch.bind(found) } as Dispatcher
 }
 
 let known: { readonly fetch: unknown; readonly own: boolean } = { fetch: undefined, own: false }
@@ -44,15 +66,9 @@ let known: { readonly fetch: unknown; readonly own: boolean } = { fetch: undefin
 function isNodesOwn(fetch: unknown): boolean {
   if (known.fetch !== fetch) {
     const source = typeof fetch === 'function' ? Function.prototype.toString.call(fetch) : ''
-    known = { fetch, own: source.includes("require('internal/deps/undici/undici')") && usesThisInterface() }
+    known = { fetch, own: source.includes("require('internal/deps/undici/undici')") }
   }
   return known.own
-}
-
-/** From undici 8 on, `fetch` itself looks under another name, and so may whoever sets a proxy. */
-function usesThisInterface(): boolean {
-  const { process } = globalThis as { process?: { versions?: { undici?: string } } }
-  return Number.parseInt(process?.versions?.undici ?? '', 10) < 8
 }
 
 let address = { url: '', origin: '', path: '' }
@@ -119,49 +135,72 @@ export function byDispatcher(request: HttpRequest, dispatcher: Dispatcher): Prom
     return undefined
   }
 
+  function connect(abort: (reason?: Error) => void) {
+    stop = abort
+    if (end) abort()
+  }
+
+  function respond(status: number, found: AnswerHeaders, resumeBody: () => void) {
+    if (status < 200) return
+    resume = resumeBody
+    const encoding = found.get('content-encoding')
+    answer.resolve({
+      status,
+      headers: found,
+      isRedirect: status >= 300 && status < 400,
+      ...(encoding && /\b(gzip|deflate|br|zstd)\b/i.test(encoding) && { encoding }),
+      read,
+      close,
+    })
+  }
+
+  /** False if no more is wanted until `resume` is called. */
+  function take(chunk: Uint8Array): boolean {
+    if (end) return true
+    chunks.push(chunk)
+    held += chunk.length
+    wake()
+    paused = held >= plenty
+    return !paused
+  }
+
   function begin() {
-    dispatcher.dispatch(
-      {
-        origin,
-        path,
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { 'user-agent': 'millrace', 'accept-encoding': 'identity', ...headers },
-        body: body ?? null,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
-      {
-        onConnect(abort) {
-          stop = abort
-          if (end) abort()
-        },
+    const options = {
+      origin,
+      path,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'user-agent': 'millrace', 'accept-encoding': 'identity', ...headers },
+      body: body ?? null,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }
+    if (dispatcher.version === 1)
+      dispatcher.dispatch(options, {
+        onConnect: connect,
         onHeaders(status, raw, resumeBody) {
-          if (status < 200) return true
-          resume = resumeBody
-          const found = lookup(raw)
-          const encoding = found.get('content-encoding')
-          answer.resolve({
-            status,
-            headers: found,
-            isRedirect: status >= 300 && status < 400,
-            ...(encoding && /\b(gzip|deflate|br|zstd)\b/i.test(encoding) && { encoding }),
-            read,
-            close,
-          })
+          respond(status, lookup(raw), resumeBody)
           return true
         },
-        onData(chunk) {
-          if (end) return true
-          chunks.push(chunk)
-          held += chunk.length
-          wake()
-          paused = held >= plenty
-          return !paused
-        },
+        onData: take,
         onComplete: () => finish(),
-        onError: (error) => finish(error),
-      },
-    )
+        onError: finish,
+      })
+    else
+      dispatcher.dispatch(
+        // One connection for each answer, as before undici 8, which sends no POST beside an open answer in some of its versions:
+        // https://github.com/nodejs/undici/issues/5524
+        { ...options, allowH2: false },
+        {
+          onRequestStart: (controller) => connect((reason) => controller.abort(reason)),
+          onResponseStart: (controller, status, parsed) =>
+            respond(status, lookup(flat(parsed)), () => controller.resume()),
+          onResponseData(controller, chunk) {
+            if (!take(chunk)) controller.pause()
+          },
+          onResponseEnd: () => finish(),
+          onResponseError: (_, error) => finish(error),
+        },
+      )
   }
 
   signal.addEventListener('abort', close)
@@ -186,6 +225,10 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   }
   return bytes
 }
+
+/** Names and values by turns. */
+const flat = (headers: ParsedHeaders) =>
+  Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().flatMap((one) => [name, one]))
 
 const latin1 = new TextDecoder('latin1')
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { gzipSync } from 'node:zlib'
-import { Agent, getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici'
+import * as zlib from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Dispatcher } from './by-dispatcher.ts'
 import { byDispatcher } from './by-dispatcher.ts'
 import { openStream } from './http.ts'
 import { send } from './send.ts'
@@ -14,13 +14,9 @@ const greeting = () => httpServer((_, response) => response.writeHead(200, sse).
 const post = (url: string) => send({ url, headers: {}, body: '{}', signal }, undefined)
 
 describe('a request without a fetch of its own', () => {
-  const usual = getGlobalDispatcher()
-  afterEach(() => {
-    vi.unstubAllGlobals()
-    setGlobalDispatcher(usual)
-  })
+  afterEach(() => vi.unstubAllGlobals())
 
-  test('goes to the connections of fetch, says who it is and asks for plain bytes', async () => {
+  test('goes to the connections of fetch in the Node that runs this, says who it is and asks for plain bytes', async () => {
     await using server = await greeting()
     expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
     expect(server.requests[0]?.headers).toMatchObject({
@@ -28,6 +24,33 @@ describe('a request without a fetch of its own', () => {
       'accept-encoding': 'identity',
       'content-length': '2',
     })
+  })
+
+  test('uses connections again that requests before it have left', async () => {
+    const ports = new Set<number | undefined>()
+    await using server = await httpServer((request, response) => {
+      ports.add(request.socket.remotePort)
+      response.writeHead(200, sse).end('data: 1\n\n')
+    })
+    for (let count = 0; count < 10; count++) await textOf(await post(server.url))
+    expect(server.requests).toHaveLength(10)
+    // Two by turns: one is given back a moment after its answer has ended.
+    expect(ports.size).toBeLessThan(5)
+  })
+
+  test('takes no more bytes than it holds until they are read', async () => {
+    const size = 16 * 1024 * 1024
+    await using server = await httpServer((request, response) =>
+      request.url === '/long' ? response.end(Buffer.alloc(size)) : response.end('ok'),
+    )
+    const answer = await post(`${server.url}/long`)
+    // The server has the time of these to send all of it.
+    for (let count = 0; count < 20; count++) await textOf(await post(server.url))
+    const sizes: number[] = []
+    for (let bytes = await answer.read(); bytes; bytes = await answer.read()) sizes.push(bytes.length)
+    answer.close()
+    expect(sizes.reduce((sum, length) => sum + length)).toBe(size)
+    expect(Math.max(...sizes)).toBeLessThan(256 * 1024)
   })
 
   test('goes through whatever somebody has put in the place of fetch', async () => {
@@ -48,24 +71,40 @@ describe('a request without a fetch of its own', () => {
     await textOf(await post(server.url))
     expect(server.requests[0]?.headers['user-agent']).not.toBe('millrace')
   })
+})
 
-  test('goes through a dispatcher that was set with undici', async () => {
+describe.each([
+  ['7', () => import('undici-7'), true],
+  // It cannot be loaded before Node 22.19.
+  ['8', () => import('undici'), 'createZstdDecompress' in zlib],
+] as const)('with undici %s of npm, a request', (_, load, works) => {
+  // Looked for when a test needs it: loading it is enough to replace Node's own dispatcher.
+  const replaced = async () => {
+    const undici = (await load()) as typeof import('undici')
+    const usual = undici.getGlobalDispatcher()
+    return { ...undici, [Symbol.dispose]: () => undici.setGlobalDispatcher(usual) }
+  }
+
+  test.runIf(works)('goes through a dispatcher that was set with it', async () => {
+    using undici = await replaced()
     await using server = await greeting()
     const origins: string[] = []
-    setGlobalDispatcher(
-      new Agent().compose((dispatch) => (options, handler) => {
+    undici.setGlobalDispatcher(
+      new undici.Agent().compose((dispatch) => (options, handler) => {
         origins.push(String(options.origin))
         return dispatch(options, handler)
       }),
     )
     expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
     expect(origins).toEqual([server.url])
+    expect(server.requests[0]?.headers['user-agent']).toBe('millrace')
   })
 
-  test('goes through a proxy that was set with undici', async () => {
+  test.runIf(works)('goes through a proxy that was set with it', async () => {
+    using undici = await replaced()
     await using proxy = await httpServer((_, response) => response.writeHead(200, sse).end('data: 2\n\n'))
-    const agent = new ProxyAgent({ uri: proxy.url, proxyTunnel: false })
-    setGlobalDispatcher(agent)
+    const agent = new undici.ProxyAgent({ uri: proxy.url, proxyTunnel: false })
+    undici.setGlobalDispatcher(agent)
     expect(await textOf(await post('http://host.test/v1?x=1'))).toBe('data: 2\n\n')
     expect(proxy.requests[0]?.url).toBe('http://host.test/v1?x=1')
     await agent.close()
@@ -88,7 +127,7 @@ describe('an answer', () => {
 
   test('that is compressed although nobody asked for it says what to do', async () => {
     await using server = await httpServer((_, response) =>
-      response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync('data: 1\n\n')),
+      response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(zlib.gzipSync('data: 1\n\n')),
     )
     const { message, retryable } = await failureFrom(openStream(callTo(server.url)))
     expect(message).toBe(
@@ -115,7 +154,7 @@ describe('an answer that says how it is encoded', () => {
     await using server = await httpServer((_, response) =>
       response
         .writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '3' })
-        .end(gzipSync('{"error":{"message":"overloaded"}}')),
+        .end(zlib.gzipSync('{"error":{"message":"overloaded"}}')),
     )
     const failure = await failureFrom(openStream(callTo(server.url)))
     expect(failure).toMatchObject({ code: 'overloaded', retryable: true, status: 503, retryAfterMs: 3000 })
@@ -136,14 +175,38 @@ test('a header that cannot be sent is not taken for a server that is not there',
   expect(retryable).toBe(false)
 })
 
-/** Node's side of the matter, held in the hand. */
-function held() {
-  type Dispatch = Parameters<typeof byDispatcher>[1]['dispatch']
-  let handler: Parameters<Dispatch>[1] | undefined
+/** Node's side of the matter, held in the hand, in each version of the interface. */
+function held(version: 1 | 2) {
+  type Given<V> = Parameters<Extract<Dispatcher, { version: V }>['dispatch']>[1]
   const aborted = vi.fn()
   const resumed = vi.fn()
-  const dispatcher = {
-    dispatch: (_: unknown, given: NonNullable<typeof handler>) => {
+  const bytes = (length: number) => new Uint8Array(length).fill(length)
+  if (version === 1) {
+    let handler: Given<1> | undefined
+    const dispatcher: Dispatcher = {
+      version,
+      dispatch: (_, given) => {
+        handler = given
+        return true
+      },
+    }
+    return {
+      dispatcher,
+      aborted,
+      resumed,
+      connect: () => handler?.onConnect(aborted),
+      begin: (status = 200) =>
+        handler?.onHeaders(status, ['Content-Type', 'text/plain', 'X-A', 'b', 'X-A', 'c'], resumed),
+      data: (length: number) => handler?.onData(bytes(length)),
+      complete: () => handler?.onComplete(),
+      fail: (error: Error) => handler?.onError(error),
+    }
+  }
+  let handler: Given<2> | undefined
+  const controller = { abort: aborted, pause: vi.fn(), resume: resumed }
+  const dispatcher: Dispatcher = {
+    version,
+    dispatch: (_, given) => {
       handler = given
       return true
     },
@@ -152,120 +215,143 @@ function held() {
     dispatcher,
     aborted,
     resumed,
-    connect: () => handler?.onConnect(aborted),
-    begin: (status = 200) => handler?.onHeaders(status, ['Content-Type', 'text/event-stream'], resumed),
-    data: (length: number) => handler?.onData(new Uint8Array(length).fill(length)),
-    complete: () => handler?.onComplete(),
-    fail: (error: Error) => handler?.onError(error),
+    connect: () => handler?.onRequestStart(controller),
+    begin: (status = 200) =>
+      handler?.onResponseStart(controller, status, { 'content-type': 'text/plain', 'x-a': ['b', 'c'] }),
+    data(length: number) {
+      controller.pause.mockClear()
+      handler?.onResponseData(controller, bytes(length))
+      return controller.pause.mock.calls.length === 0
+    },
+    complete: () => handler?.onResponseEnd(),
+    fail: (error: Error) => handler?.onResponseError(controller, error),
   }
 }
 
-function sent(over: { readonly signal?: AbortSignal } = {}) {
-  const node = held()
-  const answer = byDispatcher(
-    { url: 'http://host.test/a', headers: {}, body: '{}', signal, ...over },
-    node.dispatcher,
-  )
-  return { ...node, answer }
-}
+describe.each([1, 2] as const)('with version %i of the interface of undici', (version) => {
+  function sent(over: { readonly signal?: AbortSignal } = {}) {
+    const node = held(version)
+    const answer = byDispatcher(
+      { url: 'http://host.test/a', headers: {}, body: '{}', signal, ...over },
+      node.dispatcher,
+    )
+    return { ...node, answer }
+  }
 
-describe('the bytes of an answer', () => {
-  test('that came together are read together, in order', async () => {
-    const { answer, connect, begin, data, complete } = sent()
+  test('headers are found by name, and listed one by one', async () => {
+    const { answer, connect, begin } = sent()
     connect()
-    begin()
-    const { read } = await answer
-    data(1)
-    data(2)
-    expect(await read()).toEqual(Uint8Array.of(1, 2, 2))
-    const next = read()
-    data(3)
-    complete()
-    expect(await next).toEqual(Uint8Array.of(3, 3, 3))
-    expect(await read()).toBeUndefined()
-    expect(await read()).toBeUndefined()
+    begin(103)
+    begin(503)
+    const { status, headers } = await answer
+    expect(status).toBe(503)
+    expect(headers.get('content-type')).toBe('text/plain')
+    expect(headers.get('x-b')).toBeNull()
+    expect([...headers]).toEqual([
+      ['content-type', 'text/plain'],
+      ['x-a', 'b'],
+      ['x-a', 'c'],
+    ])
   })
 
-  test('are held back while nobody comes for them', async () => {
-    const { answer, connect, begin, data, resumed } = sent()
-    connect()
-    begin()
-    const { read } = await answer
-    expect(data(60_000)).toBe(true)
-    expect(data(6000)).toBe(false)
-    expect(resumed).not.toHaveBeenCalled()
-    expect(await read()).toHaveLength(66_000)
-    expect(resumed).toHaveBeenCalledOnce()
-    expect(data(10)).toBe(true)
+  describe('the bytes of an answer', () => {
+    test('that came together are read together, in order', async () => {
+      const { answer, connect, begin, data, complete } = sent()
+      connect()
+      begin()
+      const { read } = await answer
+      data(1)
+      data(2)
+      expect(await read()).toEqual(Uint8Array.of(1, 2, 2))
+      const next = read()
+      data(3)
+      complete()
+      expect(await next).toEqual(Uint8Array.of(3, 3, 3))
+      expect(await read()).toBeUndefined()
+      expect(await read()).toBeUndefined()
+    })
+
+    test('are held back while nobody comes for them', async () => {
+      const { answer, connect, begin, data, resumed } = sent()
+      connect()
+      begin()
+      const { read } = await answer
+      expect(data(60_000)).toBe(true)
+      expect(data(6000)).toBe(false)
+      expect(resumed).not.toHaveBeenCalled()
+      expect(await read()).toHaveLength(66_000)
+      expect(resumed).toHaveBeenCalledOnce()
+      expect(data(10)).toBe(true)
+    })
+
+    test('are all read before the failure that ends them is', async () => {
+      const { answer, connect, begin, data, fail } = sent()
+      connect()
+      begin()
+      const { read } = await answer
+      data(1)
+      fail(new Error('reset'))
+      expect(await read()).toEqual(Uint8Array.of(1))
+      await expect(read()).rejects.toThrow('reset')
+      await expect(read()).rejects.toThrow('reset')
+    })
   })
 
-  test('are all read before the failure that ends them is', async () => {
-    const { answer, connect, begin, data, fail } = sent()
-    connect()
-    begin()
-    const { read } = await answer
-    data(1)
-    fail(new Error('reset'))
-    expect(await read()).toEqual(Uint8Array.of(1))
-    await expect(read()).rejects.toThrow('reset')
-    await expect(read()).rejects.toThrow('reset')
-  })
-})
+  describe('a request that is not wanted any more', () => {
+    test('before it is connected is stopped when it is', async () => {
+      const controller = new AbortController()
+      const { answer, connect, aborted } = sent({ signal: controller.signal })
+      controller.abort()
+      await expect(answer).rejects.toThrow('not wanted')
+      expect(aborted).not.toHaveBeenCalled()
+      connect()
+      expect(aborted).toHaveBeenCalledOnce()
+    })
 
-describe('a request that is not wanted any more', () => {
-  test('before it is connected is stopped when it is', async () => {
-    const controller = new AbortController()
-    const { answer, connect, aborted } = sent({ signal: controller.signal })
-    controller.abort()
-    await expect(answer).rejects.toThrow('not wanted')
-    expect(aborted).not.toHaveBeenCalled()
-    connect()
-    expect(aborted).toHaveBeenCalledOnce()
-  })
+    test('before it was sent is not', async () => {
+      const { answer, connect } = sent({ signal: AbortSignal.abort() })
+      await expect(answer).rejects.toThrow('not wanted')
+      expect(connect()).toBeUndefined()
+    })
 
-  test('before it was sent is not', async () => {
-    const { answer, connect } = sent({ signal: AbortSignal.abort() })
-    await expect(answer).rejects.toThrow('not wanted')
-    expect(connect()).toBeUndefined()
-  })
+    test('while it is read ends the reading, and what came late is dropped', async () => {
+      const { answer, connect, begin, data, aborted, complete } = sent()
+      connect()
+      begin()
+      const { read, close } = await answer
+      const next = read()
+      close()
+      expect(await next).toBeUndefined()
+      expect(aborted).toHaveBeenCalledOnce()
+      data(1)
+      complete()
+      close()
+      expect(await read()).toBeUndefined()
+      expect(aborted).toHaveBeenCalledOnce()
+    })
 
-  test('while it is read ends the reading, and what came late is dropped', async () => {
-    const { answer, connect, begin, data, aborted, complete } = sent()
-    connect()
-    begin()
-    const { read, close } = await answer
-    const next = read()
-    close()
-    expect(await next).toBeUndefined()
-    expect(aborted).toHaveBeenCalledOnce()
-    data(1)
-    complete()
-    close()
-    expect(await read()).toBeUndefined()
-    expect(aborted).toHaveBeenCalledOnce()
-  })
+    test('that cannot even be begun fails, and leaves nothing on the signal', async () => {
+      const { signal: own } = new AbortController()
+      const dispatch = () => {
+        throw new TypeError('closed')
+      }
+      const request = { url: 'http://host.test/a', headers: {}, body: '{}', signal: own }
+      await expect(byDispatcher(request, { version, dispatch })).rejects.toThrow('closed')
+      expect(getEventListeners(own, 'abort')).toHaveLength(0)
+    })
 
-  test('that cannot even be begun fails, and leaves nothing on the signal', async () => {
-    const { signal: own } = new AbortController()
-    const dispatch = () => {
-      throw new TypeError('closed')
-    }
-    const request = { url: 'http://host.test/a', headers: {}, body: '{}', signal: own }
-    await expect(byDispatcher(request, { dispatch })).rejects.toThrow('closed')
-    expect(getEventListeners(own, 'abort')).toHaveLength(0)
-  })
+    test('and ends before it was answered has failed', async () => {
+      const { answer, connect, complete } = sent()
+      connect()
+      complete()
+      await expect(answer).rejects.toThrow('ended before an answer began')
+    })
 
-  test('and ends before it was answered has failed', async () => {
-    const { answer, connect, complete } = sent()
-    connect()
-    complete()
-    await expect(answer).rejects.toThrow('ended before an answer began')
-  })
-
-  test('and has failed stays failed', async () => {
-    const { answer, connect, fail } = sent()
-    connect()
-    fail(new Error('refused'))
-    await expect(answer).rejects.toThrow('refused')
+    test('and has failed stays failed', async () => {
+      const { answer, connect, fail } = sent()
+      connect()
+      fail(new Error('refused'))
+      await expect(answer).rejects.toThrow('refused')
+    })
   })
 })

@@ -1,9 +1,9 @@
 import type { MillraceError, ModelEvent, ModelStream } from '../../protocol/index.ts'
+import { sseReader } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { broken, openStream } from './http.ts'
 import type { HttpAnswer } from './http-answer.ts'
-import { sseReader } from './sse.ts'
-import { cutOff, streamError } from './stream-error.ts'
+import { cutOff, streamError, tooLongEvent } from './stream-error.ts'
 
 /** Understands the events of one answer. A wire's own file makes it; it knows nothing of bytes and sockets. */
 export interface WireReader {
@@ -64,15 +64,21 @@ interface Answer {
   close(): void
 }
 
+/** More than any image a provider sends in one event. */
+const longestEvent = 32 * 1024 * 1024
+
 async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answer> {
   const body = await openStream(asked)
   // The conversation as this wire wants it may be large, and is not held while the answer is read.
   const call: HttpCall = { ...asked, body: {} }
   const events: ModelEvent[] = []
   const wire = open(events, call)
-  const sse = sseReader((data, event) => {
-    if (!wire.over) wire.read(data, event)
-  })
+  const sse = sseReader(
+    (data, event) => {
+      if (!wire.over) wire.read(data, event)
+    },
+    { maxChars: longestEvent, tooLong: tooLongEvent },
+  )
   return {
     wire,
     events,

@@ -12,6 +12,7 @@ import type {
   Usage,
 } from '../../protocol/index.ts'
 import { addUsage, noUsage } from '../../protocol/index.ts'
+import { handleBy } from '../handlers.ts'
 import { errorFields, nameField, present, traceFields, usageFields } from './fields.ts'
 import type { LogFields, LogLevel } from './line.ts'
 
@@ -54,6 +55,10 @@ export function beginRun(run: RunBeginning, options: RunLogOptions): RunTelemetr
       ...trace,
     })
     tell('warn', 'model call failed', fields)
+  }
+
+  function spend(event: { readonly usage?: Partial<Usage> }) {
+    if (event.usage) usage = addUsage(usage, event.usage)
   }
 
   function tellCall({ name, callId, status, ms }: ToolResultEvent) {
@@ -114,31 +119,24 @@ export function beginRun(run: RunBeginning, options: RunLogOptions): RunTelemetr
   }
 
   return {
-    event(event) {
-      switch (event.type) {
-        case 'run-start':
-          losses = event.losses
-          trace = traceFields(event.trace)
-          return
-        case 'round-start':
-          tellFailure()
-          rounds.add(event.round)
-          return
-        case 'round-retry':
-          return tellFailure(event)
-        case 'round-end':
-          tellFailure()
-          if (event.usage) usage = addUsage(usage, event.usage)
-          return
-        case 'summary':
-          if (event.usage) usage = addUsage(usage, event.usage)
-          return
-        case 'tool-result':
-          return tellCall(event)
-        case 'run-end':
-          return end(event.outcome, event.error)
-      }
-    },
+    event: handleBy({
+      'run-start'(event) {
+        losses = event.losses
+        trace = traceFields(event.trace)
+      },
+      'round-start'({ round }) {
+        tellFailure()
+        rounds.add(round)
+      },
+      'round-retry': tellFailure,
+      'round-end'(event) {
+        tellFailure()
+        spend(event)
+      },
+      summary: spend,
+      'tool-result': tellCall,
+      'run-end': ({ outcome, error }) => end(outcome, error),
+    }),
     call: observe,
     within: (_, work) => work(),
     inside: (): Telemetry => ({

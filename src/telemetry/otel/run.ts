@@ -9,6 +9,7 @@ import type {
   Usage,
 } from '../../protocol/index.ts'
 import { addUsage, noUsage } from '../../protocol/index.ts'
+import { handleBy } from '../handlers.ts'
 import type { OpenCall } from './call.ts'
 import { beginCall, fail, finishName } from './call.ts'
 import { inputOf, outputOf } from './content.ts'
@@ -97,58 +98,49 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
     put('gen_ai.input.messages', () => inputOf(messages))
   }
 
-  function hear(event: RunEvent) {
-    // One who looks on may have ended the run at this very event: what begins now would never end.
-    if (isOver) return
-    switch (event.type) {
-      // Nearly all of them: nothing is to be done for a word, unless it is to stand on the span.
-      case 'text':
-      case 'reasoning':
-      case 'part-end':
-      case 'provider-tool':
-        return call?.draft?.push(event)
-      case 'tool-call':
-        call?.draft?.push(event)
-        return tools.called(event)
-      case 'run-start':
-        if (event.losses) {
-          span.setAttribute('millrace.run.losses', event.losses)
-          kit.instruments().takeovers.add(1, byAgent)
-        }
-        if (event.input.length > 0) putInput(event.input)
-        return
-      case 'round-start':
-        rounds.add(event.round)
-        return
-      case 'round-retry':
-        return kit.instruments().retries.add(1, {
-          ...byAgent,
-          ...asked,
-          'error.type': event.error.code,
-        })
-      case 'round-retract':
-        isTakenBack = true
-        span.addEvent('millrace.round.retract', { 'millrace.round': event.round })
-        return kit.instruments().retractions.add(1, byAgent)
-      case 'round-end':
-        return spend(event.usage)
-      case 'summary':
-        isCompacted = true
-        return spend(event.usage)
-      case 'tool-start':
-        return tools.started(event)
-      case 'approval-request':
-        return tools.asked(event.callId)
-      case 'tool-result':
-        return tools.ended(event)
-      case 'run-end':
-        return end(event.outcome, event)
-    }
-  }
+  // Nearly all of them are words: nothing is to be done for one, unless it is to stand on the span.
+  const draft = (event: RunEvent) => call?.draft?.push(event)
+  const handle = handleBy({
+    text: draft,
+    reasoning: draft,
+    'part-end': draft,
+    'provider-tool': draft,
+    'tool-call'(event) {
+      draft(event)
+      tools.called(event)
+    },
+    'run-start'({ losses, input }) {
+      if (losses) {
+        span.setAttribute('millrace.run.losses', losses)
+        kit.instruments().takeovers.add(1, byAgent)
+      }
+      if (input.length > 0) putInput(input)
+    },
+    'round-start': ({ round }) => void rounds.add(round),
+    'round-retry': ({ error }) =>
+      kit.instruments().retries.add(1, { ...byAgent, ...asked, 'error.type': error.code }),
+    'round-retract'({ round }) {
+      isTakenBack = true
+      span.addEvent('millrace.round.retract', { 'millrace.round': round })
+      kit.instruments().retractions.add(1, byAgent)
+    },
+    'round-end': ({ usage }) => spend(usage),
+    summary({ usage }) {
+      isCompacted = true
+      spend(usage)
+    },
+    'tool-start': tools.started,
+    'approval-request': ({ callId }) => tools.asked(callId),
+    'tool-result': tools.ended,
+    'run-end': (event) => end(event.outcome, event),
+  })
 
   return {
     trace: isSpanContextValid(span.spanContext()) ? writeTrace(span.spanContext()) : undefined,
-    event: hear,
+    event(event) {
+      // An observer may have ended the run at this very event: what begins now would never end.
+      if (!isOver) handle(event)
+    },
     call(given) {
       const opened = beginCall(kit, given, { context: own, agent, attributes, isCompacted })
       if (!given.aside) {

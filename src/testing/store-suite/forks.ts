@@ -1,40 +1,39 @@
 import assert from 'node:assert/strict'
-import type { Entry, RunStartEvent, ThreadEvent } from '../../protocol/index.ts'
-import type { ThreadStore } from '../../threads/index.ts'
+import type { Entry, StopEvent, ThreadEvent } from '../../protocol/index.ts'
+import type { Lease, ThreadStore } from '../../threads/index.ts'
 import type { Cases } from './scene.ts'
-import { claimed, infoOf, ownedThread, readAll, rejectsWith, said, word } from './scene.ts'
+import { claimed, infoOf, ownedThread, readAll, rejectsWith, said, soon, word } from './scene.ts'
 
-const runStart: RunStartEvent = {
-  type: 'run-start',
-  version: 1,
-  runId: 'r',
-  agent: 'a',
-  input: [],
-  heard: [1],
-}
+const stop: StopEvent = { type: 'stop', reason: 'forked' }
 
-const usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-}
-
-/** A thread in which a run has begun, said something and ended. */
+/** A thread with deltas that can be joined, each with its own time. */
 async function talk(store: ThreadStore, pass: (ms: number) => void): Promise<Entry[]> {
   const lease = await ownedThread(store, 't')
-  const events: ThreadEvent[] = [
-    runStart,
-    ...[...'millrace'].map(word),
-    { type: 'run-end', outcome: 'completed', usage },
-  ]
+  const events: ThreadEvent[] = [...[...'millrace'].map(word), said('and this')]
   for (const event of events) {
-    await store.append([{ lease, events: [event] }])
     pass(3)
+    await store.append([{ lease, events: [event] }])
   }
-  await store.signal('t', undefined, said('and this'))
   return readAll(store, 't', { split: true })
+}
+
+/** Forks of forks, each with two words more than the one before. */
+async function forksOf(store: ThreadStore, id: string, depth: number): Promise<string> {
+  let last = id
+  for (let level = 1; level <= depth; level++) {
+    const fork = `${id}/${level}`
+    const { head = 0 } = (await store.get(last)) ?? {}
+    assert.equal(await store.fork(last, head, { id: fork, agent: 'a' }), true)
+    await writeTo(store, fork, [word(`${level}`), word(' ')])
+    last = fork
+  }
+  return last
+}
+
+async function writeTo(store: ThreadStore, id: string, events: readonly ThreadEvent[]): Promise<Lease> {
+  const lease = await claimed(store, id, 'worker')
+  await store.append([{ lease, events }])
+  return lease
 }
 
 export const forkCases: Cases = {
@@ -48,26 +47,29 @@ export const forkCases: Cases = {
       metadata: { x: 1 },
       forkedFrom: { id: 't', seq: last },
     }
-    assert.equal(await store.fork('t', last, thread), true)
+    const label = { title: 'Hello', search: 'found' }
+    pass(100)
+    assert.equal(await store.fork('t', last, { ...thread, label }, { waiting: 2 }), true)
     assert.deepEqual(await readAll(other, 'f', { split: true }), log)
     assert.deepEqual(await infoOf(other, 'f'), {
       ...thread,
-      title: 'hello',
+      title: 'Hello',
       createdAt: now(),
       updatedAt: log.at(-1)?.at,
       head: last,
       status: 'queued',
     })
-    assert.equal((await other.usage('ada')).waiting, 1)
+    assert.equal((await other.usage('ada')).waiting, 2)
     assert.deepEqual(
-      (await other.list({ limit: 1, search: 'hello f' })).threads.map(({ id }) => id),
+      (await other.list({ limit: 1, search: ['found'] })).threads.map(({ id }) => id),
       ['f'],
     )
-    const { entry } = await other.signal('f', undefined, said('more'))
+    const { entry } = await other.signal('f', 'key', said('more'))
     assert.equal(entry.seq, last + 1)
+    assert.deepEqual((await store.signal('f', 'key', said('again'))).entry, entry)
     assert.equal((await store.get('t'))?.head, last)
-    await store.delete('t')
-    assert.equal((await readAll(other, 'f', { split: true })).length, last + 1)
+    await store.signal('t', undefined, said('only there'))
+    assert.deepEqual(await readAll(other, 'f', { split: true }), [...log, entry])
     await claimed(other, 'f', 'worker')
   },
 
@@ -77,22 +79,102 @@ export const forkCases: Cases = {
     pass,
   }) => {
     const log = await talk(store, pass)
+    const forks = log.map((_, at) => [`before ${at}`, at] as const)
+    for (const [id, at] of forks) await other.fork('t', at, { id, agent: 'a' }, { events: [stop] })
     await store.compact('t', log.length)
-    for (let at = 0; at <= log.length; at++) {
-      const id = `f${at}`
-      assert.equal(await other.fork('t', at, { id, agent: 'a' }), true)
-      const isRunning = at >= 2 && at < 11
-      const entries = await readAll(store, id, { split: true })
-      assert.deepEqual(entries.slice(0, at), log.slice(0, at))
-      assert.deepEqual(
-        entries.slice(at).map(({ seq, at, event }) => [seq, at, event.type]),
-        isRunning ? [[at + 1, log[at - 1]?.at, 'stop']] : [],
-      )
-      const info = await store.get(id)
-      assert.equal(info?.head, entries.length)
-      assert.equal(info?.status, at === 0 ? 'idle' : 'queued')
-      assert.equal(info?.title, at === 0 ? undefined : 'hello')
+    for (const [, at] of forks)
+      await other.fork('t', at, { id: `after ${at}`, agent: 'a' }, { events: [stop] })
+    for (const [, at] of forks)
+      for (const id of [`before ${at}`, `after ${at}`]) {
+        const end = { seq: at + 1, at: log[at - 1]?.at ?? (await store.get(id))?.createdAt, event: stop }
+        const expected = [...log.slice(0, at), end]
+        assert.deepEqual(await readAll(store, id, { split: true }), expected, id)
+        for (let after = 0; after <= at; after++) {
+          const rest = await readAll(store, id, { after, split: true, limit: 3 })
+          assert.deepEqual(rest, expected.slice(after), `${id}, after ${after}`)
+          // Joined or not, no entry reaches beyond the number.
+          const joined = await readAll(store, id, { after })
+          assert.deepEqual(joined.at(-1), end)
+          assert.ok(joined.slice(0, -1).every(({ seq }) => seq <= at))
+        }
+        assert.deepEqual([(await store.get(id))?.head, (await store.get(id))?.status], [at + 1, 'queued'])
+      }
+    await other.fork('t', 0, { id: 'empty', agent: 'a' })
+    assert.deepEqual([(await store.get('empty'))?.head, (await store.get('empty'))?.status], [0, 'idle'])
+    assert.deepEqual(await store.read('empty', { after: 0, limit: 9 }), [])
+  },
+
+  'a fork of a fork of a fork has all that came before it': async ({ store, other, pass }) => {
+    const log = await talk(store, pass)
+    const deepest = await forksOf(store, 't', 100)
+    const whole = await readAll(other, deepest, { split: true, limit: 1000 })
+    assert.deepEqual(whole.slice(0, log.length), log)
+    assert.equal(whole.length, log.length + 200)
+    for (const after of [0, 5, log.length - 1, log.length + 1, log.length + 77, whole.length])
+      assert.deepEqual(await readAll(other, deepest, { after, split: true, limit: 9 }), whole.slice(after))
+    // A page is full although it comes from many threads.
+    assert.equal((await other.read(deepest, { after: log.length, limit: 150, split: true })).length, 150)
+    // A fork of any of them at a number that it shares.
+    await store.fork(deepest, log.length + 3, { id: 'early', agent: 'a' })
+    assert.deepEqual(await readAll(other, 'early', { split: true }), whole.slice(0, log.length + 3))
+    await store.compact(deepest, whole.length)
+    await store.compact('t', log.length)
+    assert.deepEqual(await readAll(other, deepest, { split: true, limit: 1000 }), whole)
+  },
+
+  'a thread that was deleted is gone, and its forks keep what they share with it': async ({
+    store,
+    other,
+    pass,
+  }) => {
+    const log = await talk(store, pass)
+    await store.compact('t', log.length)
+    await other.fork('t', 4, { id: 'f', agent: 'a' })
+    await writeTo(store, 'f', [word('own')])
+    await other.fork('f', 5, { id: 'g', agent: 'a' })
+    await other.fork('f', 2, { id: 'h', agent: 'a' })
+    const kept = { f: await readAll(store, 'f', { split: true }), g: [] as Entry[], h: log.slice(0, 2) }
+    kept.g = kept.f
+    for (const id of ['t', 'f'] as const) {
+      assert.equal(await store.delete(id), true)
+      assert.equal(await other.get(id), undefined)
+      assert.equal(await other.claim(id, 'worker', 1000), undefined)
+      await rejectsWith('not_found', other.read(id, { after: 0, limit: 1 }))
+      await rejectsWith('not_found', other.fork(id, 1, { id: 'x', agent: 'a' }))
     }
+    assert.deepEqual((await other.list({ limit: 9 })).threads.map(({ id }) => id).sort(), ['g', 'h'])
+    // Its id is free, and what is made under it is another thread.
+    await store.create({ id: 't', agent: 'a' })
+    await store.signal('t', undefined, said('anew'))
+    for (const id of ['g', 'h'] as const) {
+      // While what nobody needs is removed, and after that.
+      for (let round = 0; round < 20; round++) {
+        assert.deepEqual(await readAll(other, id, { split: true }), kept[id])
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+    }
+    await other.fork('g', 3, { id: 'again', agent: 'a' })
+    await store.delete('g')
+    await store.delete('h')
+    assert.deepEqual(await readAll(other, 'again', { split: true }), log.slice(0, 3))
+    await store.delete('again')
+    assert.deepEqual(
+      (await other.list({ limit: 9 })).threads.map(({ id }) => id),
+      ['t'],
+    )
+    assert.equal((await readAll(other, 't')).length, 1)
+  },
+
+  'a fork is deleted without harm to what it shares': async ({ store, other, pass }) => {
+    const log = await talk(store, pass)
+    const deepest = await forksOf(store, 't', 3)
+    const whole = await readAll(store, deepest, { split: true })
+    await store.delete('t/2')
+    await store.delete('t/1')
+    await soon('the rest of it', async () => (await other.get('t/1')) === undefined)
+    assert.deepEqual(await readAll(other, deepest, { split: true }), whole)
+    await store.delete(deepest)
+    assert.deepEqual(await readAll(other, 't', { split: true }), log)
   },
 
   'a fork is refused if its id is taken, or there is nothing to fork': async ({ store, other, pass }) => {
@@ -107,20 +189,28 @@ export const forkCases: Cases = {
     assert.equal(made.filter(Boolean).length, 1)
   },
 
-  'a fork counts for its caller, within its quotas': async ({ store, other, pass }) => {
+  'a fork counts for its caller what it shares, within its quotas': async ({ store, other, pass }) => {
     const log = await talk(store, pass)
+    const whole = (await other.get('t'))?.bytes ?? 0
     const quotas = {
       runs: 1,
       waiting: 0,
-      storedBytes: 400,
+      storedBytes: whole + 1,
       bytesPerMinute: 1e9,
       tokensPerMinute: 1e9,
     }
-    assert.equal(await store.fork('t', log.length, { id: 'f', agent: 'a', caller: 'ada' }, quotas), true)
-    const { bytes } = (await other.get('f')) ?? {}
-    assert.equal((await other.usage('ada')).storedBytes, bytes)
-    assert.equal(bytes, (await other.get('t'))?.bytes)
-    await rejectsWith('rate_limit', store.fork('t', 1, { id: 'g', agent: 'a', caller: 'ada' }, quotas))
+    const caller = 'ada'
+    const fork = (id: string) => store.fork('t', log.length, { id, agent: 'a', caller }, { quotas })
+    assert.equal(await fork('f'), true)
+    assert.ok(((await other.get('f'))?.bytes ?? 0) >= whole, 'the whole log is as long as before')
+    const { storedBytes } = await other.usage('ada')
+    assert.ok(storedBytes >= whole, `${storedBytes} bytes`)
+    // What a fork keeps of a thread that is deleted still counts.
+    await store.delete('t')
+    assert.equal((await other.usage('ada')).storedBytes, storedBytes)
+    await writeTo(store, 'f', [word('x'.repeat(1000))])
+    assert.ok((await other.usage('ada')).storedBytes > storedBytes + 1000)
+    await rejectsWith('rate_limit', store.fork('f', 1, { id: 'g', agent: 'a', caller }, { quotas }))
     assert.equal(await other.get('g'), undefined)
     await store.delete('f')
     assert.equal((await other.usage('ada')).storedBytes, 0)
@@ -141,7 +231,13 @@ export const forkCases: Cases = {
       log.slice(1).map(({ event }) => event),
       events.slice(0, 4499),
     )
-    await store.compact('f', 4500)
-    assert.equal((await readAll(other, 'f', { split: true, limit: 999 })).length, 4500)
+    await writeTo(store, 'f', [word('a'), word('b'), word('c')])
+    await store.compact('f', 4503)
+    const joined = await other.read('f', { after: 4500, limit: 9 })
+    assert.deepEqual(
+      joined.map(({ from, seq, event }) => [from, seq, event]),
+      [[4501, 4503, word('abc')]],
+    )
+    assert.equal((await readAll(other, 'f', { split: true, limit: 999 })).length, 4503)
   },
 }

@@ -110,8 +110,8 @@ export const listCases: Cases = {
   'a page of the list ends after a few hundred kilobytes, and the next goes on there': async ({ store }) => {
     const ids = Array.from({ length: 40 }, (_, index) => `t${index}`)
     const metadata = { note: 'word', ['x'.repeat(16_000)]: null }
-    for (const id of ids) await store.create({ id, agent: 'a', metadata })
-    for (const search of [undefined, 'WORD']) {
+    for (const id of ids) await store.create({ id, agent: 'a', metadata, label: { search: 'word' } })
+    for (const search of [undefined, ['word']]) {
       const seen: string[] = []
       let pages = 0
       let cursor: string | undefined

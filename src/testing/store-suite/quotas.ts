@@ -166,18 +166,18 @@ export const quotaCases: Cases = {
     const quotas = { ...unlimited, waiting: 2 }
     for (const id of ['t', 'u', 'v']) await makeThread(store, id, 'ada')
     await makeThread(store, 'free')
-    await store.signal('t', 'key', said('one'), quotas)
-    await other.signal('u', undefined, said('two'), quotas)
+    await store.signal('t', 'key', said('one'), { quotas })
+    await other.signal('u', undefined, said('two'), { quotas })
     const before = await store.get('v')
-    await isOver('waiting', store.signal('v', undefined, said('three'), quotas), minuteMs)
-    await isOver('waiting', other.signal('t', 'other key', said('three'), quotas), minuteMs)
+    await isOver('waiting', store.signal('v', undefined, said('three'), { quotas }), minuteMs)
+    await isOver('waiting', other.signal('t', 'other key', said('three'), { quotas }), minuteMs)
     assert.deepEqual(await store.get('v'), before)
     // Nothing new is written by these.
-    assert.equal((await other.signal('t', 'key', said('one'), quotas)).repeated, true)
+    assert.equal((await other.signal('t', 'key', said('one'), { quotas })).repeated, true)
     await store.signal('v', undefined, { type: 'stop', reason: 'enough' })
-    await store.signal('free', undefined, said('not limited'), quotas)
+    await store.signal('free', undefined, said('not limited'), { quotas })
     await store.delete('u')
-    await store.signal('v', undefined, said('now'), quotas)
+    await store.signal('v', undefined, said('now'), { quotas })
   },
 
   'two processes do not exceed a quota together': async ({ store, other }) => {
@@ -185,7 +185,7 @@ export const quotaCases: Cases = {
     await makeThread(store, 't', 'ada')
     const results = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
-        (index % 2 ? store : other).signal('t', undefined, said(`${index}`), quotas),
+        (index % 2 ? store : other).signal('t', undefined, said(`${index}`), { quotas }),
       ),
     )
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5)
@@ -196,12 +196,12 @@ export const quotaCases: Cases = {
     await makeThread(store, 't', 'ada')
     const stored = { ...unlimited, storedBytes: 10_000 }
     const minute = { ...unlimited, bytesPerMinute: 10_000 }
-    await store.signal('t', undefined, said('x'.repeat(10_000)), stored)
+    await store.signal('t', undefined, said('x'.repeat(10_000)), { quotas: stored })
     const create = (quotas: Quotas) => other.create({ id: 'new', agent: 'a', caller: 'ada' }, { quotas })
-    await isOver('storedBytes', other.signal('t', undefined, said('more'), stored), minuteMs)
+    await isOver('storedBytes', other.signal('t', undefined, said('more'), { quotas: stored }), minuteMs)
     await isOver('storedBytes', create(stored), minuteMs)
     const left = minuteMs - (now() % minuteMs)
-    await isOver('bytesPerMinute', other.signal('t', undefined, said('more'), minute), left)
+    await isOver('bytesPerMinute', other.signal('t', undefined, said('more'), { quotas: minute }), left)
     await isOver('bytesPerMinute', create(minute), left)
     assert.equal(await other.get('new'), undefined)
     // It is there already, so nothing is written.
@@ -209,9 +209,9 @@ export const quotaCases: Cases = {
     pass(left)
     await isOver('storedBytes', create(stored), minuteMs)
     assert.equal(await create(minute), true)
-    await store.signal('t', undefined, said('more'), minute)
+    await store.signal('t', undefined, said('more'), { quotas: minute })
     await store.delete('t')
-    await other.signal('new', undefined, said('more'), stored)
+    await other.signal('new', undefined, said('more'), { quotas: stored })
   },
 
   'no message is taken once the tokens of a minute are used up': async ({ store, other, now, pass }) => {
@@ -219,12 +219,12 @@ export const quotaCases: Cases = {
     await askedThread(store, 't', 'ada')
     const lease = await claimed(store, 't', 'worker')
     await store.append([{ lease, events: [roundEnd(60, 39)] }])
-    await store.signal('t', undefined, said('still'), quotas)
+    await store.signal('t', undefined, said('still'), { quotas })
     await store.append([{ lease, events: [roundEnd(1, 0)] }])
     const left = minuteMs - (now() % minuteMs)
-    await isOver('tokensPerMinute', other.signal('t', undefined, said('more'), quotas), left)
+    await isOver('tokensPerMinute', other.signal('t', undefined, said('more'), { quotas }), left)
     pass(left)
-    await other.signal('t', undefined, said('more'), quotas)
+    await other.signal('t', undefined, said('more'), { quotas })
   },
 
   'a caller has no more runs at once than it may': async ({ store, other, pass }) => {

@@ -6,39 +6,41 @@ import type {
   JsonObject,
   Message,
   Outcome,
-  ProviderToolEvent,
   RoundEndEvent,
-  RoundStartEvent,
-  RunStartEvent,
-  ThreadEvent,
   ToolCallEvent,
   ToolResultEvent,
   UserMessage,
 } from '../../protocol/index.ts'
+import type { CallView, RunView } from '../../view/index.ts'
+import { createView, take } from '../../view/index.ts'
 
 /** A call that was closed, and what became of it. */
 export interface LoggedCall {
   readonly call: ToolCallEvent
-  request?: ApprovalRequestEvent
-  decision?: ApprovalEvent
-  started: boolean
+  readonly request: ApprovalRequestEvent | undefined
+  readonly decision: ApprovalEvent | undefined
+  readonly started: boolean
   /** What it ran with, where that is not what the model wrote. */
-  ranWith?: JsonObject
-  /** Calls inside its sub-agent that wait for a person. */
-  readonly waitsInside: Set<string>
-  result?: ToolResultEvent
+  readonly ranWith: JsonObject | undefined
+  /** A call inside its sub-agent waits for a person. */
+  readonly waitsInside: boolean
+  readonly result: ToolResultEvent | undefined
 }
 
 type LoggedPart =
   | { readonly type: 'text' | 'reasoning'; text: string }
   | { readonly type: 'call'; readonly call: LoggedCall }
-  | { readonly type: 'provider-tool'; event: ProviderToolEvent }
+  | {
+      readonly type: 'provider-tool'
+      readonly name: string
+      readonly told: NonNullable<CallView['provider']>
+    }
 
 /** One request to a model: a round, or one more attempt at it. */
 export interface LoggedRound {
-  readonly parts: LoggedPart[]
+  readonly parts: readonly LoggedPart[]
   /** Calls that were begun and not closed. */
-  readonly open: Map<string, { readonly name: string; raw: string }>
+  readonly open: readonly { readonly id: string; readonly name: string; readonly raw: string }[]
   /** What it was the first to hear. */
   readonly heard: readonly UserMessage[]
   /** The conversation was summed up before it. */
@@ -55,10 +57,10 @@ export interface LoggedRound {
 export interface LoggedRun {
   readonly agent: string
   readonly messages: readonly Message[]
-  readonly rounds: LoggedRound[]
+  readonly rounds: readonly LoggedRound[]
   /** Undefined if the log ends before the run does. */
-  outcome: Outcome | undefined
-  error: ErrorJson | undefined
+  readonly outcome: Outcome | undefined
+  readonly error: ErrorJson | undefined
 }
 
 export interface LoggedThread {
@@ -67,134 +69,91 @@ export interface LoggedThread {
   readonly unheard: number
 }
 
+/** A round while its log is read: its calls are known in full only at the end. */
+type OpenRound = Omit<LoggedRound, 'parts' | 'open'> & {
+  readonly parts: ({ readonly type: 'text' | 'reasoning'; text: string } | CallView)[]
+  readonly begun: CallView[]
+}
+
 /** The runs of a log, with everything that was said to them. */
 export function readLog(entries: readonly Entry[]): LoggedThread {
-  const runs: LoggedRun[] = []
-  const said = new Map<number, UserMessage>()
-  const calls = new Map<string, LoggedCall>()
+  const view = createView()
+  const runs: {
+    readonly run: RunView
+    readonly messages: readonly Message[]
+    readonly rounds: OpenRound[]
+  }[] = []
   let corrections: UserMessage[] = []
   let summed = false
-  let round: LoggedRound | undefined
+  let open: OpenRound | undefined
 
-  function hear(numbers: readonly number[] = []): UserMessage[] {
-    return numbers.flatMap((number) => {
-      const message = said.get(number)
-      said.delete(number)
-      return message ?? []
-    })
-  }
-
-  function beginRun({ agent, input, heard, resumes }: RunStartEvent) {
-    const before = resumes === undefined ? undefined : runs.at(-1)
-    if (before) before.outcome = undefined
-    else {
-      const messages = [...input, ...hear(heard)]
-      runs.push({ agent, messages, rounds: [], outcome: undefined, error: undefined })
-      round = undefined
-    }
-  }
-
-  function beginRound({ heard }: Partial<RoundStartEvent> = {}, isAgain = false) {
-    round = {
-      parts: [],
-      open: new Map(),
-      heard: [...hear(heard), ...corrections],
-      summed,
-      retracted: false,
-      isAgain,
-    }
+  function beginRound(heard: readonly UserMessage[], isAgain: boolean) {
+    open = { parts: [], begun: [], heard: [...heard, ...corrections], summed, retracted: false, isAgain }
     corrections = []
     summed = false
-    runs.at(-1)?.rounds.push(round)
+    runs.at(-1)?.rounds.push(open)
   }
 
-  function addWords(type: 'text' | 'reasoning', text: string) {
-    const last = round?.parts.at(-1)
-    if (last?.type === type) last.text += text
-    else round?.parts.push({ type, text })
-  }
-
-  function addProviderTool(event: ProviderToolEvent) {
-    const begun = round?.parts.find(
-      (part) => part.type === 'provider-tool' && part.event.callId === event.callId,
-    )
-    if (begun?.type === 'provider-tool') begun.event = { ...begun.event, ...event }
-    else round?.parts.push({ type: 'provider-tool', event })
-  }
-
-  function addCall(call: ToolCallEvent) {
-    const logged: LoggedCall = { call, started: false, waitsInside: new Set() }
-    calls.set(call.callId, logged)
-    round?.open.delete(call.callId)
-    round?.parts.push({ type: 'call', call: logged })
-  }
-
-  function take(event: ThreadEvent, seq: number) {
-    switch (event.type) {
-      case 'input':
-        if (event.mode === 'correct') corrections.push(event.message)
-        else said.set(seq, event.message)
-        return
-      case 'run-start':
-        return beginRun(event)
-      case 'round-start':
-        return beginRound(event)
-      case 'summary':
-        summed = true
-        return
-      case 'round-retract':
-        if (round) round.retracted = true
-        return
-      case 'round-retry':
-        // Nothing was retracted: the same generation continued over another connection.
-        if (round && !round.retracted && (round.parts.length > 0 || round.open.size > 0)) return
-        if (round) round.failure = event.error
-        return beginRound({}, true)
-      case 'text':
-      case 'reasoning':
-        return addWords(event.type, event.text)
-      case 'tool-input-start':
-        round?.open.set(event.callId, { name: event.name, raw: '' })
-        return
-      case 'tool-input': {
-        const open = round?.open.get(event.callId)
-        if (open) open.raw += event.delta
-        return
-      }
-      case 'tool-call':
-        return addCall(event)
-      case 'provider-tool':
-        return addProviderTool(event)
-      case 'round-end':
-        if (round) round.end = event
-        return
-      case 'run-end': {
-        const run = runs.at(-1)
-        if (run) [run.outcome, run.error] = [event.outcome, event.error]
-        return
-      }
-      default:
-        return takeOfCall(event)
+  for (const entry of entries) {
+    const { event } = entry
+    const { run, round, retry, text, call, state, notice, read = [], delta } = take(view, entry)
+    const heard = read.map(({ message }) => message)
+    if (notice?.notice === 'summary') summed = true
+    if (event.type === 'input' && event.mode === 'correct') corrections.push(event.message)
+    if (event.type === 'run-start' && run?.legs.length === 1) {
+      runs.push({ run, messages: [...event.input, ...heard], rounds: [] })
+      open = undefined
     }
+    if (retry) {
+      // Where nothing was retracted, the same generation continued over another connection.
+      if (open && !open.retracted && open.parts.length + open.begun.length > 0) continue
+      if (open) open.failure = retry.error
+      beginRound([], true)
+    } else if (round && open && round.retracted) open.retracted = true
+    else if (round && open && round.end) open.end = round.end
+    else if (round) beginRound(heard, false)
+    if (!open) continue
+    const last = open.parts.at(-1)
+    if (text && last && 'type' in last && last.type === text.kind) last.text += delta
+    else if (text) open.parts.push({ type: text.kind, text: delta })
+    if (call && state === 'writing') open.begun.push(call)
+    const isClosed = call?.provider || (state === 'queued' && call?.approvals.length === 0)
+    if (call && isClosed && !open.parts.includes(call)) open.parts.push(call)
   }
-
-  function takeOfCall(event: ThreadEvent) {
-    if (!('callId' in event)) return
-    // `call_1/call_7` is the affair of `call_1`, which runs a sub-agent.
-    const [own = '', inner] = event.callId.split('/', 2)
-    const call = calls.get(own)
-    if (!call) return
-    if (inner !== undefined) {
-      if (event.type === 'approval-request') call.waitsInside.add(inner)
-      else call.waitsInside.delete(inner)
-    } else if (event.type === 'approval-request') call.request = event
-    else if (event.type === 'approval') call.decision ??= event
-    else if (event.type === 'tool-start') {
-      call.started = true
-      if (event.input) call.ranWith = event.input
-    } else if (event.type === 'tool-result') call.result = event
+  return {
+    runs: runs.map(({ run: { agent, outcome, error }, messages, rounds }) => {
+      return { agent, outcome, error, messages, rounds: rounds.map(closedRound) }
+    }),
+    unheard: view.waiting.length,
   }
+}
 
-  for (const { seq, event } of entries) take(event, seq)
-  return { runs, unheard: said.size }
+function closedRound({ parts, begun, ...round }: OpenRound): LoggedRound {
+  const open = begun.filter(({ closedAt }) => closedAt === undefined)
+  return {
+    ...round,
+    parts: parts.map((part) => {
+      if (!('callId' in part)) return part
+      const { name, provider } = part
+      return provider
+        ? { type: 'provider-tool', name, told: provider }
+        : { type: 'call', call: loggedCall(part) }
+    }),
+    open: open.map(({ callId, name, raw }) => ({ id: callId, name, raw: raw.pieces.join('') })),
+  }
+}
+
+function loggedCall(view: CallView): LoggedCall {
+  const { callId, name, input = {}, problem, approvals, attempts, changed, result } = view
+  const raw = view.raw.pieces.join('')
+  const own = approvals.filter(({ request }) => request.callId === callId)
+  return {
+    call: { type: 'tool-call', callId, name, input, ...(problem !== undefined && { problem, raw }) },
+    request: own.at(-1)?.request,
+    decision: own.find(({ decision }) => decision)?.decision,
+    started: attempts > 0,
+    ranWith: changed,
+    waitsInside: approvals.some(({ request, decision }) => request.callId !== callId && !decision),
+    result,
+  }
 }

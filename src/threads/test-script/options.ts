@@ -1,11 +1,11 @@
+import { agentDefaults } from '../../agent/index.ts'
 import type { Code } from './code.ts'
 import { literal } from './code.ts'
 import type { LoggedRun } from './log.ts'
 import type { PlannedRound } from './plan.ts'
 import { closedCalls } from './stubs.ts'
 
-/** What an agent allows unless told otherwise. */
-const usual = { maxRounds: 10, toolConcurrency: 8, maxCallsPerRound: 32, repeats: 6 }
+const { maxRounds: usualRounds, toolConcurrency, maxCallsPerRound, repeatLimits } = agentDefaults
 
 /** The options that an agent needs to go the way that the log tells: to send again as often, to run as many calls. */
 export function optionsFor(
@@ -21,10 +21,12 @@ export function optionsFor(
   )
   return {
     retry: failures > 0 ? literal({ attempts: failures + 1, baseMs: 0 }) : undefined,
-    maxRounds: maxRounds > usual.maxRounds ? literal(maxRounds) : undefined,
-    toolConcurrency: most > usual.toolConcurrency ? literal(most) : undefined,
-    maxCallsPerRound: most > usual.maxCallsPerRound ? literal(most) : undefined,
-    repeatLimits: kept.some((calls) => mostRepeats(calls.flat()) >= usual.repeats) ? 'false' : undefined,
+    maxRounds: maxRounds > usualRounds ? literal(maxRounds) : undefined,
+    toolConcurrency: most > toolConcurrency ? literal(most) : undefined,
+    maxCallsPerRound: most > maxCallsPerRound ? literal(most) : undefined,
+    repeatLimits: kept.some((calls) => mostRepeats(calls.flat()) >= repeatLimits.refuse)
+      ? 'false'
+      : undefined,
     // Nobody reads the conversation, so it need not become shorter.
     shorten: isTooLong ? 'false' : undefined,
   }

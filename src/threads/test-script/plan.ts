@@ -161,7 +161,7 @@ function sortCalls(round: LoggedRound, ending: Ending): SortedCalls {
   const calls = closedCalls(round)
   // Of a sub-agent only the result is played; if that is what the run still waits for, it waits for the whole call.
   const asking = calls.filter(
-    ({ request, waitsInside }) => request || (ending === 'suspended' && waitsInside.size > 0),
+    ({ request, waitsInside }) => request || (ending === 'suspended' && waitsInside),
   )
   const decided = asking.filter(({ decision, started, result }) => decision && (started || result))
   const undecided = asking.filter((call) => !decided.includes(call))

@@ -1,15 +1,16 @@
-import type { ErrorJson, ProviderToolEvent, ScriptStep } from '../../protocol/index.ts'
+import type { ErrorJson, ScriptStep } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import type { CallView } from '../../view/index.ts'
 import type { LoggedCall, LoggedRound } from './log.ts'
 
 /** What a model said in a round, without how that ended. What only its provider can read is left out. */
 export function saidSteps({ parts, open, retracted }: LoggedRound): ScriptStep[] {
   const steps = parts.map((part): ScriptStep => {
     if (part.type === 'call') return callStep(part.call, retracted)
-    if (part.type === 'provider-tool') return providerStep(part.event)
+    if (part.type === 'provider-tool') return providerStep(part.name, part.told)
     return part.type === 'text' ? { text: part.text } : { reasoning: part.text }
   })
-  return [...steps, ...[...open].map(([id, { name, raw }]) => ({ call: name, id, raw, cut: true }))]
+  return [...steps, ...open.map(({ id, name, raw }) => ({ call: name, id, raw, cut: true }))]
 }
 
 /** A call that was given up, or taken back before it ran, is not closed. One that is no proper JSON is refused for that again. */
@@ -32,7 +33,10 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-function providerStep({ name, input, output, isError }: ProviderToolEvent): ScriptStep {
+function providerStep(
+  name: string,
+  { input, output, isError }: NonNullable<CallView['provider']>,
+): ScriptStep {
   return {
     providerTool: name,
     ...(input !== undefined && { input }),

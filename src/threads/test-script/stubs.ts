@@ -107,7 +107,7 @@ function inputOf({ call, request, ranWith }: LoggedCall): JsonObject {
 
 function answerOf({ started, waitsInside, result }: LoggedCall, hangs: boolean): Partial<StubAnswer> {
   if (hangs) return { hangs: true }
-  if (!result) return started && waitsInside.size === 0 ? { error: 'it did not come to an end' } : {}
+  if (!result) return started && !waitsInside ? { error: 'it did not come to an end' } : {}
   if (result.status === 'ok') return { output: result.output }
   return result.status === 'declined'
     ? {}

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { basename } from 'node:path'
 import { toolContent } from '../content.ts'
+import { nestedRunOf } from '../nested-run.ts'
 import type { Access } from '../policy.ts'
 import type { ToolContext } from '../tool.ts'
 import type { Background } from './background.ts'
@@ -89,7 +90,7 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
     const cwd = workplace(root, input.cwd)
     const isSandboxed = await inSandbox()
-    const readOnly = context.guard?.readOnly === true
+    const readOnly = nestedRunOf(context).guard?.readOnly === true
     if (isClosed()) throw new Error('the shell was closed: no command can be run any more')
 
     const order = ({ file, args, env = {} }: Wanted): CommandOrder & { tidy?: () => readonly string[] } => ({

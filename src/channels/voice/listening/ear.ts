@@ -1,9 +1,9 @@
+import { publicError } from '../../../protocol/index.ts'
 import type { Thread } from '../../../threads/index.ts'
-import { publicError } from '../../public-error.ts'
 import type { HearingEvent, Listener } from '../listener.ts'
 import type { VoiceSettings } from '../options.ts'
-import type { Mouth } from '../speaking/mouth.ts'
 import type { VoiceOutlet } from '../speaking/speaker.ts'
+import type { SpeechOutput } from '../speaking/speech-output.ts'
 import type { BargeInAction } from './barge-in.ts'
 import { bargeIn } from './barge-in.ts'
 
@@ -14,7 +14,7 @@ export interface EarOptions extends VoiceSettings {
   readonly sampleRate: number
   readonly allow: () => void | Promise<void>
   /** What speaks to the same client, if anything does. */
-  readonly mouth: () => Mouth | undefined
+  readonly mouth: () => SpeechOutput | undefined
 }
 
 /** Listens to one client: what it says becomes input, and may interrupt what is being said to it. */

@@ -55,6 +55,8 @@ describe('interrupted at 100 moments', () => {
       await one.create()
       const client = await call(url, id)
       await one.send('Where is it?')
+      // Before there is a run, there is nothing to interrupt.
+      for await (const { event } of one.follow()) if (event.type === 'round-start') break
       await new Promise((resolve) => setTimeout(resolve, ms))
       client.interrupt()
       // The last word on it may come a moment after the run has ended.

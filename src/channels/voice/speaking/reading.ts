@@ -1,150 +1,175 @@
-import type { Entry, Outcome, ThreadEvent, VoicePlace } from '../../../protocol/index.ts'
+import type { Entry, Outcome, RunStartEvent, ThreadEvent, VoicePlace } from '../../../protocol/index.ts'
 import type { Thread } from '../../../threads/index.ts'
-import type { SentenceOptions } from '../sentences/sentence.ts'
+import { findLast } from '../../../threads/index.ts'
+import type { Sentence, SentenceOptions } from '../sentences/sentence.ts'
 import { sentences } from '../sentences/splitter.ts'
 import type { Utterance } from './segment.ts'
 
-/** What is said in a thread, as it is read from its log. */
-interface ReadingListener {
-  /** A run has begun. `heard` are the numbers of the inputs that it answers. */
-  onRun(run: { readonly run: string; readonly seq: number; readonly heard: readonly number[] }): void
-  /** It goes on, after a person has decided or its process was lost. */
-  onResume(): void
-  onRound(round: number, heard: readonly number[]): void
-  /** The first words of a round, or more of them. */
-  onWords(round: number, length: number): void
-  /** Up to here nothing is said: it was read by eye, or heard before. */
-  onKnown(place: { readonly round: number; readonly chars: number }): void
-  onUtterance(
-    utterance: Utterance & { readonly place: { readonly round: number; readonly start: number } },
-  ): void
-  onRoundEnd(): void
-  onRetract(round: number): void
-  /** How many calls are running. */
-  onCalls(running: number, name: string): void
-  /** Somebody wants the run to end. */
-  onInterrupted(): void
-  /** Of the words of a round so many characters were heard. */
-  onHeard(run: string, round: number, chars: number): void
-  onRunEnd(outcome: Outcome): void
+/** So many characters of the text of a round. */
+export interface Place {
+  readonly round: number
+  readonly chars: number
 }
 
-export interface ReadingOptions extends ReadingListener {
+/** A run as far as the log has been read. */
+export interface SpokenRun {
+  readonly id: string
+  /** The number of the entry that began it. */
+  readonly seq: number
+  /** The numbers of the inputs that it answers. */
+  readonly inputs: readonly number[]
+  /** The client has come back in the middle of it. */
+  readonly isBack: boolean
+  /** When its beginning and its first text were read. */
+  readonly startedAt: number
+  firstTextAt: number | undefined
+  /** How long the text of each round is so far. */
+  readonly rounds: Map<number, number>
+  /** The round that is being generated; 0 if there is none. */
+  round: number
+  /** Nothing is said up to here: the client has read it, or heard it before. */
+  known: Place | undefined
+  isOpen: boolean
+}
+
+/** What a log has for a voice. */
+export type ReadingStep =
+  | { readonly type: 'run'; readonly run: SpokenRun }
+  | { readonly type: 'utterance'; readonly utterance: Utterance }
+  /** A round is the first to answer what was sent while its run was under way. */
+  | { readonly type: 'inputs'; readonly round: number }
+  | { readonly type: 'retract'; readonly round: number }
+  | { readonly type: 'round-end' }
+  /** So many calls are running. */
+  | { readonly type: 'calls'; readonly running: number; readonly name: string }
+  /** A user wants the run to end. */
+  | { readonly type: 'interrupt' }
+  | { readonly type: 'run-end'; readonly outcome: Outcome }
+
+export interface ReadingOptions {
   readonly splitting: SentenceOptions
-  /** What was told up to this number has been read by eye: nothing of it is said. */
-  readonly told: number
-  /** What was heard already. */
+  /** The client has shown what there is up to this number: nothing of it is said. */
+  readonly shownUpTo: number
+  /** What it heard before. */
   readonly from?: VoicePlace | undefined
 }
 
-/** Follows a log and cuts what the model says into sentences. */
-export function reading(options: ReadingOptions): { take(entry: Entry): void } {
-  const { splitting } = options
-  const { told } = options
-  let { from } = options
-  let seq = 0
-  let round = 0
+/** A fold of a log from the beginning of a run on: it cuts the text of the model into sentences, the same ones however deltas are joined. */
+export interface Reading {
+  /** The number of the last entry. */
+  readonly head: number
+  take(entry: Entry, now: number): ReadingStep[]
+}
+
+/** What is complete is said at once: how long a call will take is unknown. */
+const endOfText: ReadonlySet<ThreadEvent['type']> = new Set([
+  'part-end',
+  'tool-input-start',
+  'round-end',
+  'run-end',
+])
+
+export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading {
+  let head = 0
+  let run: SpokenRun | undefined
   let splitter = sentences(splitting)
-  /** Where in the words of the round the next sentence begins, and how long they are. */
-  let start = 0
-  let length = 0
   let waitedFor: Utterance['waitedFor'] = 'model'
-  const running = new Map<string, string>()
+  const calls = new Set<string>()
 
-  function give(found: readonly Utterance['sentence'][]) {
-    for (const sentence of found) {
-      const place = { round, start }
-      start += sentence.source.length
-      if (wasHeard(place)) {
-        options.onKnown({ round, chars: start })
-        continue
-      }
-      options.onUtterance({ sentence, place, waitedFor })
-      waitedFor = 'model'
-    }
+  function beginRun({ runId, heard = [] }: RunStartEvent, now: number): ReadingStep[] {
+    waitedFor = 'model'
+    calls.clear()
+    const known = { id: runId, seq: head, inputs: heard, isBack: from?.seq === head, startedAt: now }
+    run = { ...known, firstTextAt: undefined, rounds: new Map(), round: 0, known: undefined, isOpen: true }
+    return [{ type: 'run', run }]
   }
 
-  function wasHeard({ round }: { readonly round: number }): boolean {
-    if (!from) return seq <= told
-    // Of the run that it is about; the next one is all new.
-    return round < from.round || (round === from.round && start <= from.chars)
-  }
-
-  function beginRound() {
+  function beginRound({ rounds }: SpokenRun, round: number) {
     splitter = sentences(splitting)
-    start = 0
-    length = 0
+    rounds.set(round, 0)
   }
 
-  function take(event: ThreadEvent) {
+  function utterances(run: SpokenRun, found: readonly Sentence[]): ReadingStep[] {
+    const { round } = run
+    return found.flatMap((sentence): ReadingStep[] => {
+      const { start } = sentence
+      const end = { round, chars: start + sentence.source.length }
+      if (isKnown(run, end)) {
+        run.known = end
+        return []
+      }
+      const utterance: Utterance = { sentence, place: { round, start }, waitedFor }
+      waitedFor = 'model'
+      return [{ type: 'utterance', utterance }]
+    })
+  }
+
+  function isKnown({ isBack }: SpokenRun, { round, chars }: Place): boolean {
+    if (!isBack || !from) return head <= shownUpTo
+    return round < from.round || (round === from.round && chars <= from.chars)
+  }
+
+  function step(run: SpokenRun, event: ThreadEvent, now: number): ReadingStep[] {
     switch (event.type) {
       case 'run-start':
-        running.clear()
-        if (event.resumes === undefined) {
-          if (from && seq !== from.seq) from = undefined
-          waitedFor = 'model'
-          options.onRun({ run: event.runId, seq, heard: event.heard ?? [] })
-        } else options.onResume()
-        return
+        calls.clear()
+        run.isOpen = true
+        return []
       case 'round-start':
-        round = event.round
-        beginRound()
-        return options.onRound(round, event.heard ?? [])
+        run.round = event.round
+        beginRound(run, event.round)
+        return event.heard?.length ? [{ type: 'inputs', round: event.round }] : []
       case 'text':
-        length += event.text.length
-        options.onWords(round, length)
-        return give(splitter.push(event.text))
-      case 'part-end':
-      case 'tool-input-start':
-        // What is done first is said first: nobody knows how long the call will take.
-        return give(splitter.flush())
-      case 'round-end':
-        give(splitter.flush())
-        return options.onRoundEnd()
+        run.firstTextAt ??= now
+        run.rounds.set(run.round, (run.rounds.get(run.round) ?? 0) + event.text.length)
+        return utterances(run, splitter.push(event.text))
       case 'round-retract':
-        beginRound()
-        return options.onRetract(event.round)
+        beginRound(run, event.round)
+        if (run.known?.round === event.round) run.known = { round: event.round, chars: 0 }
+        return [{ type: 'retract', round: event.round }]
+      case 'round-end':
+        run.round = 0
+        return [{ type: 'round-end' }]
       case 'tool-start':
-        running.set(event.callId, event.name)
-        return options.onCalls(running.size, event.name)
+        calls.add(event.callId)
+        return [{ type: 'calls', running: calls.size, name: event.name }]
       case 'tool-result':
         waitedFor = 'tool'
-        running.delete(event.callId)
-        return options.onCalls(running.size, event.name)
-      case 'stop':
-        return options.onInterrupted()
-      case 'input':
-        return event.mode === 'interrupt' ? options.onInterrupted() : undefined
-      case 'heard':
-        return options.onHeard(event.run, event.round, event.chars)
+        calls.delete(event.callId)
+        return [{ type: 'calls', running: calls.size, name: event.name }]
       case 'run-end':
-        give(splitter.flush())
-        running.clear()
-        return options.onRunEnd(event.outcome)
+        run.isOpen = false
+        return [{ type: 'run-end', outcome: event.outcome }]
+      default:
+        return []
     }
   }
 
   return {
-    take(entry) {
-      seq = entry.seq
-      take(entry.event)
+    get head() {
+      return head
+    },
+    take({ seq, event }, now) {
+      head = seq
+      if (isNewRun(event)) return beginRun(event, now)
+      if (event.type === 'stop' || (event.type === 'input' && event.mode === 'interrupt'))
+        return [{ type: 'interrupt' }]
+      if (!run) return []
+      const rest = endOfText.has(event.type) ? utterances(run, splitter.flush()) : []
+      return [...rest, ...step(run, event, now)]
     },
   }
 }
 
-/** Where to begin to read so that a run that is under way is read whole. */
-export async function beginningOf(thread: Thread, head: number): Promise<number> {
-  let after = 0
-  let beginning = 0
-  while (after < head) {
-    const page = await thread.read({ after })
-    if (page.length === 0) break
-    for (const { seq, event } of page) {
-      if (seq > head) return beginning
-      if (event.type === 'run-start' && event.resumes === undefined) beginning = seq - 1
-      if (event.type === 'run-end' && event.outcome !== 'suspended') beginning = seq
-      after = seq
-    }
-  }
-  return beginning
+function isNewRun(event: ThreadEvent): event is RunStartEvent {
+  return event.type === 'run-start' && event.resumes === undefined
+}
+
+/** The number after which to read so that a run that is open at `upTo` is read whole. Reads backwards, and only as far as that run. */
+export async function startOfRun(thread: Pick<Thread, 'id' | 'read'>, upTo: number): Promise<number> {
+  const log = { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
+  const isEdge = ({ event }: Entry) =>
+    isNewRun(event) || (event.type === 'run-end' && event.outcome !== 'suspended')
+  const { seq = 0, event } = (await findLast(log, upTo, isEdge)) ?? {}
+  return event?.type === 'run-start' ? seq - 1 : seq
 }

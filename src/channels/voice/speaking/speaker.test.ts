@@ -52,7 +52,7 @@ function started(options: StartedOptions = {}) {
   /** Nothing lies open: whoever waits for the clock for ever would hold the test. */
   async function over() {
     client.close()
-    spoken.hush()
+    spoken.silence()
     await clock.until(spoken.done)
   }
   return { clock, speech, client, spoken, say, said, failed, over }
@@ -283,13 +283,13 @@ describe('a voice', () => {
   })
 })
 
-describe('hushed', () => {
+describe('silenced', () => {
   test('it says nothing more, and stops the voice', async () => {
     const { clock, speech, client, spoken, say } = started({ paceMs: 10 })
     for (const letter of 'abc') say(ten(letter))
     await clock.advance(15)
     const { length } = client.frames
-    spoken.hush()
+    spoken.silence()
     await clock.until(spoken.done)
     client.close()
     await clock.advance(10_000)

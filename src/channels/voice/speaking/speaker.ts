@@ -41,12 +41,12 @@ export interface Speaker {
   /** Nothing more will be given. */
   end(): void
   /** Says nothing more. */
-  hush(): void
+  silence(): void
   /** The client has played this much, or what it has played has to be looked at again. */
   played(position?: number): void
   readonly playhead: Playhead
   readonly segments: readonly Segment[]
-  /** What was given, and not begun when it was hushed. */
+  /** What was given, and not begun when it was silenced. */
   readonly unsaid: readonly Utterance[]
   readonly samples: number
   /** When there was nothing to play before the end. */
@@ -54,7 +54,7 @@ export interface Speaker {
   readonly firstAudioAt: number | undefined
   /** Nothing is being made and nothing waits to be. */
   readonly isIdle: boolean
-  /** Resolves when all of it has been played, or it was hushed. Never rejects. */
+  /** Resolves when all of it has been played, or it was silenced. Never rejects. */
   readonly done: Promise<void>
 }
 
@@ -78,7 +78,7 @@ export function speaker(options: SpeakerOptions): Speaker {
   const gaps: Gap[] = []
   let samples = 0
   let isEnded = false
-  let isHushed = false
+  let isSilenced = false
   let firstAudioAt: number | undefined
   /** Of the sentence that is being made. */
   let making: { readonly abort: AbortController; readonly utterance: Utterance } | undefined
@@ -89,9 +89,9 @@ export function speaker(options: SpeakerOptions): Speaker {
     bell = Promise.withResolvers()
   }
 
-  /** Until it holds, or the turn is hushed. */
+  /** Until it holds, or the turn is silenced. */
   async function until(holds: () => boolean) {
-    while (!isHushed && !holds()) {
+    while (!isSilenced && !holds()) {
       // A client that reports rings the bell; where another is, only the clock knows.
       const cancel = playhead.isGuessed ? clock.after(guessMs, ring) : () => {}
       await bell.promise
@@ -120,10 +120,10 @@ export function speaker(options: SpeakerOptions): Speaker {
       await until(() => waiting.length > 0 || isEnded)
       await until(mayBegin)
       const utterance = waiting.shift()
-      if (isHushed || (!utterance && isEnded)) break
+      if (isSilenced || (!utterance && isEnded)) break
       if (utterance) await speakOne(utterance)
     }
-    if (isHushed) return
+    if (isSilenced) return
     outlet.tell({ type: 'voice_end', turn, samples })
     // Whoever counts in floating point may miss the last sample.
     await until(() => aheadMs() < 1)
@@ -142,11 +142,11 @@ export function speaker(options: SpeakerOptions): Speaker {
       await make(segment, abort, utterance.since)
     } catch (error) {
       segment.hasFailed = true
-      if (!isHushed && !segment.isRetracted) onFailed(error, text)
+      if (!isSilenced && !segment.isRetracted) onFailed(error, text)
     }
     making = undefined
-    // One that was hushed in the middle has more to say than was made of it.
-    segment.isDone = !isHushed
+    // One that was silenced in the middle has more to say than was made of it.
+    segment.isDone = !isSilenced
     ring()
   }
 
@@ -188,7 +188,7 @@ export function speaker(options: SpeakerOptions): Speaker {
   }
 
   function send(segment: Segment, pcm: Int16Array, since: number) {
-    if (pcm.length === 0 || isHushed || segment.isRetracted) return
+    if (pcm.length === 0 || isSilenced || segment.isRetracted) return
     if (segment.samples === 0) tellSentence(segment)
     noteGap(segment, since)
     firstAudioAt ??= clock.now()
@@ -243,8 +243,8 @@ export function speaker(options: SpeakerOptions): Speaker {
       isEnded = true
       ring()
     },
-    hush() {
-      isHushed = true
+    silence() {
+      isSilenced = true
       making?.abort.abort()
       unsaid = [...unsaid, ...waiting.splice(0)]
       ring()

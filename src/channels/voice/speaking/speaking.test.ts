@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../../agent/index.ts'
-import type { Model, ModelEvent, TurnRecord } from '../../../protocol/index.ts'
+import type { Model, ModelEvent, ThreadEvent, TurnRecord } from '../../../protocol/index.ts'
+import { noUsage } from '../../../protocol/index.ts'
 import { scriptedModel } from '../../../testing/index.ts'
+import type { ThreadStore } from '../../../threads/index.ts'
+import { memoryStore } from '../../../threads/index.ts'
 import { eventsOf, heldTool, untilIdle, wordsOf } from '../../../threads/threads.test-kit.ts'
 import { tool } from '../../../tools/index.ts'
 import { call, openDesk, textPartsOf } from '../call.test-kit.ts'
@@ -150,6 +153,44 @@ describe('speaking', () => {
     gated.let(2)
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
     expect(spokenBy(client)).toEqual(['New words.', 'Last words.'])
+  })
+
+  test('a voice that is switched on in the middle of a run reads that run, however old its thread is', async () => {
+    const events: ThreadEvent[] = Array.from({ length: 1000 }, (_, run): ThreadEvent[] => [
+      { type: 'input', mode: 'queue', message: { role: 'user', content: 'go' } },
+      { type: 'run-start', version: 1, runId: `r${run}`, agent: 'agent', input: [], heard: [run * 6 + 1] },
+      { type: 'round-start', round: 1, model: 'm' },
+      { type: 'text', text: 'Old words.' },
+      { type: 'round-end', round: 1, model: 'm', finish: 'stop' },
+      { type: 'run-end', outcome: 'completed', usage: noUsage },
+    ]).flat()
+    const kept = memoryStore()
+    await kept.create(
+      { id: 't', agent: 'agent' },
+      { entries: events.map((event, index) => ({ seq: index + 1, at: 0, event })) },
+    )
+    let entries = 0
+    const store: ThreadStore = {
+      ...kept,
+      async read(...args) {
+        const page = await kept.read(...args)
+        entries += page.length
+        return page
+      },
+    }
+    const gated = gatedModel(['Shown before. New', ' words.'])
+    const { url, thread } = await openDesk({ agents: agent({ model: gated.model }), app: { store } })
+    await thread('t').send('go')
+    gated.let(0)
+    const shown = async () => wordsOf(await kept.read('t', { after: events.length, limit: 100 }))
+    await expect.poll(shown).toBe('Shown before. New')
+    entries = 0
+    const client = await call(url, 't')
+    await expect.poll(() => entries).toBeGreaterThan(0)
+    gated.let(1)
+    await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
+    expect(spokenBy(client).at(-1)).toBe('New words.')
+    expect(entries).toBeLessThan(500)
   })
 
   test('a client that comes back hears the rest, from the sentence that it names', async () => {

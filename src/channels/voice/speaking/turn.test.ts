@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SpokenRun } from './reading.ts'
 import type { Segment } from './segment.ts'
 import { placeHeard, recordOf, type Turn, unheardRounds } from './turn.ts'
 
@@ -11,7 +12,7 @@ interface Said extends Partial<Segment> {
 }
 
 /** A turn whose sentences last a second each, played so far. */
-function turnOf(said: readonly Said[], position: number, more: Partial<Turn> = {}): Turn {
+function turnOf(said: readonly Said[], position: number, more: Partial<SpokenRun> = {}): Turn {
   const segments = said.map(({ text, round = 1, start = 0, ...rest }, at): Segment => {
     const origins = Array.from({ length: text.length + 1 }, (_, index) => index)
     return {
@@ -31,41 +32,55 @@ function turnOf(said: readonly Said[], position: number, more: Partial<Turn> = {
   const playhead = { position, beganAt: 50 }
   return {
     number: 1,
-    run: 'r',
+    run: {
+      id: 'r',
+      seq: 1,
+      inputs: [],
+      isBack: false,
+      startedAt: 10,
+      firstTextAt: 5,
+      rounds: new Map([[1, 20]]),
+      round: 0,
+      known: undefined,
+      isOpen: false,
+      ...more,
+    },
+    after: 0,
     speaker: { ...speaker, playhead } as unknown as Turn['speaker'],
     since: 'run',
     startedAt: 10,
-    firstTokenAt: 5,
     firstSentenceAt: undefined,
-    rounds: new Map([[1, 20]]),
-    from: undefined,
-    isBack: false,
-    ...more,
   }
 }
 
+const unheard = (turn: Turn, after = 0) => unheardRounds(turn.run, after, placeHeard(turn, sampleRate))
+
 test('rounds that were heard to the end are not among the unheard, later ones are with nothing', () => {
   const said = [{ text: 'All of it was heard.' }, { text: 'Nothing here.', round: 2 }]
-  const turn = turnOf(said, 1000, {
-    rounds: new Map([
-      [1, 20],
-      [2, 13],
-    ]),
-  })
-  expect(unheardRounds(turn.rounds, { place: placeHeard(turn, sampleRate), goesOn: undefined })).toEqual([
-    { round: 2, chars: 0 },
+  const rounds = new Map([
+    [1, 20],
+    [2, 13],
   ])
-  expect(unheardRounds(turn.rounds, { place: placeHeard(turn, sampleRate), goesOn: 1 })).toEqual([
+  expect(unheard(turnOf(said, 1000, { rounds }))).toEqual([{ round: 2, chars: 0 }])
+  expect(unheard(turnOf(said, 1000, { rounds, round: 1 }))).toEqual([
     { round: 1, chars: 20 },
     { round: 2, chars: 0 },
   ])
 })
 
-test('whoever has come back and heard nothing since has heard what it had heard before', () => {
-  const turn = turnOf([{ text: 'of it.', start: 14 }], 0, { from: { round: 1, chars: 14 } })
-  expect(unheardRounds(turn.rounds, { place: placeHeard(turn, sampleRate), goesOn: undefined })).toEqual([
-    { round: 1, chars: 14 },
+test('rounds of earlier turns are left alone', () => {
+  const rounds = new Map([
+    [1, 20],
+    [2, 13],
   ])
+  expect(unheard(turnOf([{ text: 'Nothing here.', round: 2 }], 0, { rounds }), 1)).toEqual([
+    { round: 2, chars: 0 },
+  ])
+})
+
+test('a client that has come back and heard nothing since has heard what it had heard before', () => {
+  const turn = turnOf([{ text: 'of it.', start: 14 }], 0, { known: { round: 1, chars: 14 } })
+  expect(unheard(turn)).toEqual([{ round: 1, chars: 14 }])
 })
 
 test('a record counts what the model has said and not taken back, and what was heard of it', () => {

@@ -1,53 +1,41 @@
 import type { TurnRecord } from '../../../protocol/index.ts'
+import type { Place, SpokenRun } from './reading.ts'
 import { countWords, heardPlace } from './segment.ts'
 import type { Speaker } from './speaker.ts'
 
-/** The answer of a run as it is being spoken. */
+/** What is spoken of a run, from its beginning or from the last turn of the same run on. */
 export interface Turn {
   readonly number: number
-  readonly run: string
+  readonly run: SpokenRun
+  /** The rounds of the run up to this one belong to earlier turns. */
+  readonly after: number
   readonly speaker: Speaker
   /** What its times are counted from. */
   readonly since: TurnRecord['since']
   readonly startedAt: number
-  readonly firstTokenAt: number | undefined
   firstSentenceAt: number | undefined
-  /** How long the words of its rounds are so far. */
-  readonly rounds: Map<number, number>
-  /** Where it begins, if not with its first word. */
-  readonly from: Place | undefined
-  /** It is told to a client that has come back in the middle of it. */
-  readonly isBack: boolean
 }
 
-interface Place {
-  readonly round: number
-  readonly chars: number
+/** How far the client knows the text of a turn. */
+export function placeHeard({ speaker, run }: Turn, sampleRate: number): Place | undefined {
+  return heardPlace(speaker.segments, speaker.playhead.position, sampleRate) ?? run.known
 }
 
-/** How far the words of a turn are known to who hears it. */
-export function placeHeard({ speaker, from }: Turn, sampleRate: number): Place | undefined {
-  return heardPlace(speaker.segments, speaker.playhead.position, sampleRate) ?? from
-}
-
-/** How far each round was heard, for those of which not all was, or which goes on. */
-export function unheardRounds(
-  rounds: ReadonlyMap<number, number>,
-  { place, goesOn }: { readonly place: Place | undefined; readonly goesOn: number | undefined },
-): Place[] {
-  return [...rounds].flatMap(([round, length]) => {
+/** How far each round after one was heard, for those of which not all was, or which goes on. */
+export function unheardRounds(run: SpokenRun, after: number, place: Place | undefined): Place[] {
+  return [...run.rounds].flatMap(([round, length]) => {
     const chars = round < (place?.round ?? 0) ? length : round === place?.round ? place.chars : 0
-    return chars < length || round === goesOn ? [{ round, chars }] : []
+    return round > after && (chars < length || round === run.round) ? [{ round, chars }] : []
   })
 }
 
 export function recordOf(turn: Turn, outcome: TurnRecord['outcome'], sampleRate: number): TurnRecord {
-  const { speaker, startedAt, firstTokenAt, firstSentenceAt } = turn
+  const { speaker, run, startedAt, firstSentenceAt } = turn
   const { segments, unsaid, playhead, samples, gaps, firstAudioAt } = speaker
   const after = (at: number | undefined) =>
     at === undefined ? undefined : Math.max(0, Math.round(at - startedAt))
   const times = {
-    firstTokenMs: after(firstTokenAt),
+    firstTokenMs: after(run.firstTextAt),
     firstSentenceMs: after(firstSentenceAt),
     firstAudioMs: after(firstAudioAt),
     playbackMs: after(playhead.beganAt),
@@ -67,7 +55,7 @@ export function recordOf(turn: Turn, outcome: TurnRecord['outcome'], sampleRate:
   }
   return {
     turn: turn.number,
-    run: turn.run,
+    run: run.id,
     since: turn.since,
     ...Object.fromEntries(Object.entries(times).filter(([, ms]) => ms !== undefined)),
     gaps,

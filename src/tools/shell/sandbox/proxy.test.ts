@@ -42,9 +42,14 @@ async function proxyFor(hosts: readonly string[], limits: Parameters<typeof host
 
 /** Says back what it hears, and the end of it, when the other side is done. */
 async function echo(): Promise<number> {
-  const server = createServer({ allowHalfOpen: true }, async (socket) =>
-    socket.end(`heard ${await text(socket)}`),
-  )
+  // Not `text(socket)`: reading to the end closes both directions in some versions of Node.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    let heard = ''
+    socket.on('data', (bytes) => {
+      heard += bytes
+    })
+    socket.on('end', () => socket.end(`heard ${heard}`))
+  })
   const { port } = await listen(server)
   return port
 }

@@ -1,4 +1,4 @@
-import { entityText } from './entities.ts'
+import { decodeEntities } from '../../../../view/markdown/index.ts'
 import {
   address,
   autolink,
@@ -26,6 +26,11 @@ import type { Words } from './words.ts'
 const space = /\s/
 const wordlike = /[\p{L}\p{N}]/u
 const digit = /\d/
+/** Entities that are met in texts and that the page leaves as they are, each before its character. */
+const letters =
+  'ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad laquo« raquo» divide÷ frac12½ frac14¼ pound£ yen¥ cent¢ sect§ para¶ ' +
+  'szligß aumlä oumlö uumlü AumlÄ OumlÖ UumlÜ eacuteé egraveè agraveà ccedilç ntildeñ'
+const further = new Map(letters.split(' ').map((pair) => [`&${pair.slice(0, -1)};`, pair.slice(-1)]))
 /** Everything else is read as it stands. */
 const special =
   /[\s\\`<&![\]【*_~|#hwHW\u2190-\u2bff\u3030\u303d\u3297\u3299\ud800-\udfff]|\p{Cc}|\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\u20e3/u
@@ -146,10 +151,10 @@ export function readAloud(text: string, words: Words, options: InlineOptions): v
 
   function decoded(): number {
     const match = matchAt(entity, text, at)
-    const means = match ? entityText(match) : undefined
-    if (means === undefined) return 0
+    const means = match ? (further.get(match[0]) ?? decodeEntities(match[0])) : ''
+    if (!match || means === match[0]) return 0
     if (space.test(means)) words.gap(at)
-    else for (const unit of means) words.write(unit, at)
+    else if (!matchAt(unheard, means, 0)) for (const unit of means) words.write(unit, at)
     return behind(match)
   }
 

@@ -15,7 +15,7 @@ export const comment = /<!--[\s\S]{0,200}?-->/y
 export const autolink = /<((?:https?:\/\/|mailto:)[^\s<>]+|[^\s<>@]+@[^\s<>@]+)>/iy
 export const tag = new RegExp(`</?(?:${names})(?:\\s[^<>]*|/)?>`, 'iy')
 export const breakingTag = /^<\/?(?:br|p|li|div|td|th|tr|h\d|hr)\b/i
-export const entity = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]\w{1,31}));/iy
+export const entity = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,31});/iy
 export const image = /!(?=\[[^[\]\n]{0,400}(?:\](?:\(|\[)|$))/y
 export const link =
   /\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^[\]\n]*\])/y

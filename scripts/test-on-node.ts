@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// `npm run test:node -- 26.10.0`: the fast tests on another Node, which is installed beside the packages when first asked for.
+const root = fileURLToPath(new URL('..', import.meta.url))
+const [version = ''] = process.argv.slice(2)
+if (!/^\d+\.\d+\.\d+$/.test(version))
+  throw new Error(`which Node? Pass a whole version: npm run test:node -- 26.10.0, not '${version}'`)
+
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env) {
+  const { status, signal, error } = spawnSync(command, args, { cwd: root, env, stdio: 'inherit' })
+  if (error) throw error
+  if (status !== 0) process.exit(status ?? (signal ? 1 : 0))
+}
+
+const folder = join(root, 'node_modules', '.cache', `node-${version}`)
+const binary = join(folder, 'node_modules', 'node', 'bin', 'node')
+if (!existsSync(binary))
+  run('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', `node@${version}`])
+
+// Without those that try thousands of cases, kill processes, or wait for connections to be closed.
+const slow = /(client.server|sqlite.(processes|migrate)|long-.*|storm|takeover)\.test\.ts$/
+const tests = globSync('src/{protocol,view,log,agent,models/wire,threads}/**/*.test.ts', { cwd: root })
+  .concat(globSync('src/{client,protocols,tools}/*.test.ts', { cwd: root }))
+  .filter((file) => !slow.test(file) && !readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"))
+
+const options = [process.env.NODE_OPTIONS]
+// Tests start processes from .ts files; Node strips types without being asked from 22.18 on.
+if (version.startsWith('22.'))
+  options.push('--experimental-strip-types --disable-warning=ExperimentalWarning')
+run(binary, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'library', ...tests], {
+  ...process.env,
+  PATH: `${join(binary, '..')}:${process.env.PATH}`,
+  NODE_OPTIONS: options.filter(Boolean).join(' '),
+})

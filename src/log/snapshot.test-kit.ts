@@ -1,0 +1,131 @@
+import { expect } from 'vitest'
+import type { Entry, ThreadState } from '../protocol/index.ts'
+import {
+  answerKey,
+  applyEntry,
+  approvalsOf,
+  dropForgotten,
+  emptyThread,
+  isOpen,
+  messagesOf,
+  nextThreadAction,
+  transcriptOf,
+  turnStart,
+  usageOf,
+} from '../protocol/index.ts'
+import type { Lease, ThreadStore } from '../threads/index.ts'
+import { memoryStore } from '../threads/index.ts'
+import { saveSnapshot } from './save-snapshot.ts'
+import type { Shelf, Snapshot } from './snapshot.ts'
+import { fromSnapshot, restore } from './snapshot.ts'
+
+export function fold(entries: readonly Entry[], state = emptyThread()): ThreadState {
+  for (const entry of entries) applyEntry(state, entry)
+  return state
+}
+
+/** What was heard of answers, by run and round. */
+export function heardIn(entries: readonly Entry[]): Map<string, number> {
+  const heard = new Map<string, number>()
+  for (const { event } of entries)
+    if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
+  return heard
+}
+
+export async function stored(entries: readonly Entry[]): Promise<{ store: ThreadStore; lease: Lease }> {
+  const store = memoryStore()
+  await store.create({ id: 't', agent: 'a' }, { entries })
+  const claim = await store.claim('t', 'worker', 10_000)
+  return { store, lease: claim?.lease as Lease }
+}
+
+/** Everything of a thread that a worker can see. */
+export function tellable(state: ThreadState) {
+  const { run, decisions, earlierUsage, ...thread } = state
+  const transcript = run ? transcriptOf(run) : []
+  return {
+    ...thread,
+    decisions: [...decisions],
+    action: nextThreadAction(state),
+    approvals: approvalsOf(state),
+    usage: usageOf(state),
+    messages: run && messagesOf(run),
+    turn: transcript.slice(turnStart(transcript)),
+    run: run && {
+      callIds: [...run.callIds],
+      granted: run.granted,
+      summaries: run.summaries,
+      contextTokens: run.contextTokens,
+      outcome: run.outcome,
+      id: run.runId,
+      origin: run.originId,
+      trace: run.trace,
+      // The round of one that is over has become part of the history, or will.
+      ...(isOpen(run) && {
+        round: run.round,
+        phase: run.phase,
+        calls: [...run.calls],
+        inputs: run.inputs,
+        toolRounds: run.toolRounds,
+        corrections: run.corrections,
+        text: run.draft.text,
+        finish: run.finish,
+      }),
+    },
+  }
+}
+
+/** Workers fold a log one after the other, each from the snapshot of the one before, and save it where it can be saved. */
+export async function foldInTurns(
+  entries: readonly Entry[],
+  turns: readonly Turn[],
+  writes = Number.POSITIVE_INFINITY,
+) {
+  const { store: whole, lease } = await stored(entries)
+  let written = 0
+  const store: ThreadStore = {
+    ...whole,
+    saveSnapshot: async (...save) => (++written > writes ? 'fenced' : whole.saveSnapshot(...save)),
+  }
+  const log = { store, threadId: 't' }
+  const heard = new Map<string, number>()
+  let state = emptyThread()
+  let last: Snapshot | undefined
+  for (const { to, isOther } of turns) {
+    if (isOther) {
+      state = last ? ((await restore(log, last)) as ThreadState) : emptyThread()
+      heard.clear()
+    }
+    const more = entries.slice(state.head, Math.max(state.head, to))
+    for (const [key, chars] of heardIn(more)) heard.set(key, chars)
+    fold(more, state)
+    const saved = await saveSnapshot(state, { store, lease, last, heard, partChars: 500 })
+    if (saved === 'fenced') break
+    if (saved === last || !saved) continue
+    last = saved
+    heard.clear()
+    if (state.run) dropForgotten(state.run, last.needed)
+  }
+  return { store, lease, log, last }
+}
+
+function lastSnapshot(shelf: Shelf): Promise<Snapshot | undefined> {
+  return fromSnapshot(shelf, async (snapshot) => snapshot)
+}
+
+export interface Turn {
+  /** How far the log has grown. */
+  readonly to: number
+  /** A process that knows only what was saved. */
+  readonly isOther: boolean
+}
+
+/** Going on from the snapshots that are saved in these turns gives the thread of the whole log. Its entries must not be joined. */
+export async function checkSnapshots(entries: readonly Entry[], turns: readonly Turn[]): Promise<void> {
+  const { log, last } = await foldInTurns(entries, turns)
+  const snapshot = await lastSnapshot(log)
+  expect(snapshot).toEqual(last && JSON.parse(JSON.stringify(last)))
+  if (!snapshot) return
+  const restored = (await restore(log, snapshot)) as ThreadState
+  expect(tellable(fold(entries.slice(snapshot.thread.head), restored))).toEqual(tellable(fold(entries)))
+}

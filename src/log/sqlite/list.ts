@@ -1,0 +1,154 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ThreadPage, ThreadStatus } from '../../protocol/index.ts'
+import type { ListOptions } from '../store.ts'
+import { placeOfCursor } from '../store-errors.ts'
+import type { Commits } from './commits.ts'
+import type { ThreadRow } from './rows.ts'
+import { infoOf, toColumn } from './rows.ts'
+import { unowned } from './statements.ts'
+
+// Threads by their place, the highest first. A thread that changes between two pages moves to the front, where the reader has
+// been already, so none comes twice. Few are ever running, queued or waiting among many that rest: those have an index of
+// their own, which SQLite does not choose by itself.
+const statusFilters: Record<ThreadStatus, { readonly index: string; readonly where: string }> = {
+  running: { index: 'threads_due', where: `due IS NOT NULL AND NOT ${unowned}` },
+  queued: { index: 'threads_due', where: `due IS NOT NULL AND ${unowned}` },
+  waiting: { index: 'threads_waiting', where: "due IS NULL AND resting = 'waiting'" },
+  idle: { index: 'threads_place', where: "due IS NULL AND resting = 'idle'" },
+}
+
+/** A search looks at no more threads than this, and at fewer where that takes long, before other work has its turn. */
+const sliceLength = { least: 16, first: 64, most: 2000 }
+const sliceMs = 4
+
+/** A page ends after so much text, however few threads that is. */
+const pageChars = 256 * 1024
+
+/** SQLite looks for so many words at most, so that there are few statements. For the others the text is read, which takes longer. */
+const mostAsked = 8
+
+const op = 'store.list'
+
+/** Gives the function that lists. There are a few statements, one for each kind of question; each is prepared when it is first asked. */
+export function listing(
+  database: DatabaseSync,
+  { now, read }: { readonly now: () => number; readonly read: Commits['read'] },
+): (options: ListOptions) => Promise<ThreadPage> {
+  const statements = new Map<string, StatementSync>()
+
+  function prepared(text: string): StatementSync {
+    const statement = statements.get(text) ?? database.prepare(text)
+    statements.set(text, statement)
+    return statement
+  }
+
+  function firstPage(options: ListOptions, below: number, time: number): Page {
+    const { from, where, values } = questionOf(options, time)
+    const statement = prepared(`SELECT * FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`)
+    const page = emptyPage(options.limit)
+    // One more tells whether there is a next page.
+    for (const row of statement.iterate({ ...values, below, limit: options.limit + 1 }))
+      if (!page.add(row as unknown as ThreadRow)) break
+    return page
+  }
+
+  /** Adds those of the next threads that have all words. Gives where to continue; undefined at the end, or when the page is full. */
+  function searchSlice(
+    options: ListOptions,
+    {
+      words,
+      below,
+      length,
+      time,
+      page,
+    }: { words: readonly string[]; below: number; length: number; time: number; page: Page },
+  ): number | undefined {
+    const { from, where, values } = questionOf(options, time)
+    const [asked, others] = [words.slice(0, mostAsked), words.slice(mostAsked)]
+    const line = prepared(
+      `SELECT min(place) AS place FROM (SELECT place FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :length)`,
+    )
+    const { place } = line.get({ ...values, below, length }) as { place: number | null }
+    if (place === null) return undefined
+    const contains = asked.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
+    const sought = Object.fromEntries(asked.map((word, index) => [`word${index}`, word]))
+    const rows = prepared(
+      `SELECT threads.*, text FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
+    ).iterate({ ...values, ...sought, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
+    for (const row of rows)
+      if (others.every((other) => row.text.includes(other)) && !page.add(row)) return undefined
+    return place
+  }
+
+  async function searchedPage(options: ListOptions, first: number, time: number): Promise<Page> {
+    const words = options.search ?? []
+    const page = emptyPage(options.limit)
+    let length = sliceLength.first
+    for (let below: number | undefined = first; ; await nextTurn()) {
+      const since = performance.now()
+      const from: number = below
+      below = await read(op, () => searchSlice(options, { words, below: from, length, time, page }))
+      if (below === undefined) return page
+      const isSlow = performance.now() - since > sliceMs
+      length = isSlow ? Math.max(sliceLength.least, length >> 1) : Math.min(sliceLength.most, length * 2)
+    }
+  }
+
+  return async (options) => {
+    const below = placeOfCursor(op, options.cursor)
+    const time = now()
+    const { rows, hasNext } = !options.search?.length
+      ? await read(op, () => firstPage(options, below, time))
+      : await searchedPage(options, below, time)
+    return {
+      threads: rows.map((row) => infoOf(row, time)),
+      ...(hasNext() && { next: String(rows.at(-1)?.place) }),
+    }
+  }
+}
+
+interface Page {
+  readonly rows: readonly ThreadRow[]
+  /** False if there is no room for it. */
+  add(row: ThreadRow): boolean
+  hasNext(): boolean
+}
+
+function emptyPage(limit: number): Page {
+  const rows: ThreadRow[] = []
+  let chars = 0
+  let isFull = false
+  return {
+    rows,
+    add(row) {
+      isFull = rows.length >= limit || chars >= pageChars
+      if (isFull) return false
+      rows.push(row)
+      chars += row.id.length + (row.metadata?.length ?? 0) + (row.title?.length ?? 0)
+      return true
+    },
+    hasNext: () => isFull,
+  }
+}
+
+function questionOf({ user, agent, status }: ListOptions, time: number) {
+  const filter = status && statusFilters[status]
+  const index = user !== undefined && (!status || status === 'idle') ? 'threads_user' : filter?.index
+  const where = [
+    // A thread with a negative place is invisible.
+    'place > 0 AND place < :below',
+    ...(user === undefined ? [] : ['user = :user']),
+    ...(agent === undefined ? [] : ['agent = :agent']),
+    ...(filter ? [filter.where] : []),
+  ]
+  return {
+    from: `threads INDEXED BY ${index ?? 'threads_place'}`,
+    where: where.join(' AND '),
+    values: {
+      ...(user !== undefined && { user: toColumn(user) }),
+      ...(agent !== undefined && { agent: toColumn(agent) }),
+      ...((status === 'running' || status === 'queued') && { now: time }),
+    },
+  }
+}

@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import type { InputEvent } from '../../protocol/index.ts'
+import { searchWords } from '../../protocol/index.ts'
+import { sqliteStore } from '../sqlite.ts'
+import { migrate } from './migrate.ts'
+import { schemaVersion } from './schema.ts'
+import { expectIntact, other, soon, temporaryFolder } from './sqlite.test-kit.ts'
+import { makeVersion1 } from './version-1.test-kit.ts'
+import { makeVersion2 } from './version-2.test-kit.ts'
+import { makeVersion3 } from './version-3.test-kit.ts'
+
+const folder = temporaryFolder()
+const open: DatabaseSync[] = []
+afterAll(() => {
+  for (const database of open) if (database.isOpen) database.close()
+})
+
+function said(content: InputEvent['message']['content'], mode: InputEvent['mode'] = 'queue'): InputEvent {
+  return { type: 'input', mode, message: { role: 'user', content } }
+}
+
+function oldFile(name: string, threads: Parameters<typeof makeVersion1>[1]): string {
+  const path = join(folder, `${name}.db`)
+  makeVersion1(path, threads).close()
+  return path
+}
+
+function look<Row>(path: string, sql: string): Row[] {
+  const database = new DatabaseSync(path)
+  const rows = database.prepare(sql).all() as Row[]
+  database.close()
+  return rows
+}
+
+/** Every column of every table, and every index, in an order of their own. */
+function shapeOf(path: string) {
+  return {
+    columns: look(
+      path,
+      `SELECT tables.name AS "table", columns.name, columns.type, columns."notnull", columns.dflt_value, columns.pk
+       FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' ORDER BY 1, 2`,
+    ),
+    indexes: look(path, `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name`),
+    version: look(path, 'PRAGMA user_version'),
+  }
+}
+
+describe('a file of the first version', () => {
+  it('gets the tables that a new file has', async () => {
+    const path = oldFile('shape', [{ id: 't' }])
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+
+  it('has its threads called after what was said in them, and found by it', async () => {
+    const path = oldFile('titles', [
+      { id: 'asked', events: [said(' Where\nis it? '), said('Hello?')] },
+      { id: 'silent', events: [{ type: 'stop', reason: '"input"' }] },
+      { id: 'empty', metadata: '{"customer":"Ada"}' },
+      {
+        id: 'late',
+        events: [
+          { type: 'tool-call', callId: 'c', name: 'n', input: {} },
+          said('No JSON.', 'correct'),
+          said([{ type: 'image', url: 'https://x.test/i.png' }], 'steer'),
+        ],
+      },
+      { id: '\ud83d', agent: 'Odd', events: [said('a\0b \ud83e')] },
+    ])
+    const store = sqliteStore(path)
+    const { threads } = await store.list({ limit: 10 })
+    expect(threads.map(({ id, title }) => [id, title])).toEqual([
+      ['\ud83d', 'a\0b \ud83e'],
+      ['late', '[image]'],
+      ['empty', undefined],
+      ['silent', undefined],
+      ['asked', 'Where is it?'],
+    ])
+    for (const [search, id] of [
+      ['WHERE', 'asked'],
+      ['ada', 'empty'],
+      ['\ud83e odd', '\ud83d'],
+    ] as const)
+      expect((await store.list({ limit: 10, search: searchWords(search) })).threads, search).toMatchObject([
+        { id },
+      ])
+    const label = { title: 'At last', search: 'AT LAST' }
+    await store.signal('silent', undefined, said('At last'), { label })
+    await store.signal('asked', undefined, said('Still there?'), { label })
+    expect((await store.list({ limit: 10, search: ['LAST'] })).threads).toMatchObject([{ id: 'silent' }])
+    expect(await store.get('silent')).toMatchObject({ title: 'At last', head: 2 })
+    expect(await store.get('asked')).toMatchObject({ title: 'Where is it?' })
+    expect((await store.read('asked', { after: 0, limit: 9 })).map(({ event }) => event)).toMatchObject([
+      { type: 'input' },
+      { type: 'input' },
+      { type: 'input' },
+    ])
+    await store.close()
+  })
+
+  it('is brought up to date whole, also if there are more threads than go into one slice', async () => {
+    const ids = Array.from({ length: 2500 }, (_, index) => `t${index}`)
+    const path = oldFile(
+      'many',
+      ids.map((id) => ({ id, events: [said(`about ${id}`)] })),
+    )
+    await sqliteStore(path).close()
+    expect(look(path, 'SELECT count(title) AS titles FROM threads')).toEqual([{ titles: 2500 }])
+    expect(look(path, "SELECT id FROM threads WHERE title <> 'about ' || id")).toEqual([])
+    expect(look(path, 'SELECT count(*) AS texts FROM searches')).toEqual([{ texts: 2500 }])
+  })
+
+  it('is brought up to date although a thread in it is damaged', async () => {
+    const path = oldFile('damaged', [
+      { id: 'broken', metadata: '{', events: ['{"type":"input",', said('unseen')] },
+      { id: 'odd', events: ['{"type":"input"}'] },
+      { id: 'whole', events: [said('fine')] },
+    ])
+    const store = sqliteStore(path)
+    expect(await store.get('whole')).toMatchObject({ title: 'fine' })
+    expect((await store.list({ limit: 1, search: ['FINE'] })).threads).toMatchObject([{ id: 'whole' }])
+    await store.close()
+  })
+
+  it('is as it was if that breaks off in the middle', () => {
+    const path = oldFile('broken-off', [{ id: 't', events: [said('hello')] }])
+    const before = new DatabaseSync(path)
+    // In the way of the last thing that the step makes.
+    before.exec('CREATE TABLE searches (thread, text)')
+    before.close()
+    const bytes = readFileSync(path)
+    expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'store_error' }))
+    expect(readFileSync(path).equals(bytes)).toBe(true)
+    expect(look(path, 'PRAGMA user_version')).toEqual([{ user_version: 1 }])
+  })
+})
+
+describe('a file of the second version', () => {
+  it('has its threads counted for the users that made them', async () => {
+    const path = join(folder, 'callers.db')
+    const event = said('Grüße')
+    const size = Buffer.byteLength(JSON.stringify(event))
+    const database = makeVersion2(path, [
+      { id: 'one', user: 'ada', events: [event, event] },
+      { id: 'two', user: 'ada', metadata: '{"a":1}' },
+      { id: 'three', user: 'bob', events: ['damaged'] },
+      { id: 'four', events: [event] },
+    ])
+    database.exec(`UPDATE entries SET cuts = '[1,2]' WHERE seq = 2`)
+    database.close()
+    await sqliteStore(path).close()
+    const cuts = '[1,2]'.length
+    expect(
+      look(
+        path,
+        'SELECT id, threads.bytes, queued, name FROM threads LEFT JOIN callers ON callers.n = caller',
+      ),
+    ).toEqual([
+      { id: 'one', bytes: 256 + 2 * size + cuts, queued: 0, name: 'ada' },
+      { id: 'two', bytes: 256 + 7, queued: 0, name: 'ada' },
+      { id: 'three', bytes: 256 + 'damaged'.length, queued: 0, name: 'bob' },
+      { id: 'four', bytes: 256 + size, queued: 0, name: null },
+    ])
+    expect(look(path, 'SELECT name, bytes, waiting, minute FROM callers ORDER BY name')).toEqual([
+      { name: 'ada', bytes: 512 + 7 + 2 * size + cuts, waiting: 0, minute: 0 },
+      { name: 'bob', bytes: 256 + 'damaged'.length, waiting: 0, minute: 0 },
+    ])
+    expectIntact(path)
+  })
+
+  it('gets the tables that a new file has', async () => {
+    const path = join(folder, 'shape-2.db')
+    makeVersion2(path, [{ id: 't' }]).close()
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh-2.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+})
+
+describe('a file of the third version', () => {
+  it('gets the tables that a new file has', async () => {
+    const path = join(folder, 'shape-3.db')
+    makeVersion3(path, [{ id: 't' }]).close()
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh-3.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+
+  it('keeps its titles, its snapshots and its forks, which are copies, and loses copies that were not complete', async () => {
+    const path = join(folder, 'copies.db')
+    const database = makeVersion3(path, [
+      { id: 't', events: [said('one'), said('two')] },
+      { id: 'f', events: [said('one')] },
+      { id: '"fork:1', events: [said('one')] },
+    ])
+    database.exec(`
+      UPDATE threads SET title = 'One', forked_id = 't', forked_seq = 1 WHERE id = 'f';
+      INSERT INTO searches SELECT n, 'ONE' FROM threads WHERE id = 'f';
+      INSERT INTO snapshots (thread, name, seq, text) SELECT n, '', 2, 'head' FROM threads WHERE id = 't';
+      INSERT INTO snapshots (thread, name, seq, text) SELECT n, 'part/a', 0, 'part' FROM threads WHERE id = 't';
+      INSERT INTO callers (n, name, bytes) VALUES (7, 'ada', 500);
+      UPDATE threads SET id = '"fork:1', place = -n, caller = 7, bytes = 500 WHERE n = 3`)
+    database.close()
+    const store = sqliteStore(path)
+    expect((await store.list({ limit: 9 })).threads.map(({ id, title }) => [id, title])).toEqual([
+      ['f', 'One'],
+      ['t', undefined],
+    ])
+    expect((await store.list({ limit: 9, search: ['ONE'] })).threads).toMatchObject([
+      { id: 'f', forkedFrom: { id: 't', seq: 1 } },
+    ])
+    expect(await store.snapshot('t')).toEqual({ seq: 2, state: 'head' })
+    expect(await store.snapshot('t', 1)).toBeUndefined()
+    expect(await store.snapshotPart('t', 'a')).toBe('part')
+    await store.delete('t')
+    expect(await store.read('f', { after: 0, limit: 9 })).toMatchObject([{ seq: 1, event: said('one') }])
+    await soon(() => look(path, 'SELECT 1 FROM threads').length === 1)
+    expect((await store.usage('ada')).storedBytes).toBe(0)
+    await store.close()
+    expectIntact(path)
+  })
+})
+
+describe('two processes of different ages', () => {
+  it('never have a file open together: the newer waits for the older, and says so in the end', () => {
+    const path = oldFile('in-use', [{ id: 't' }])
+    const older = new DatabaseSync(path)
+    open.push(older)
+    // All that it ever asks about the version.
+    expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    expect(() => sqliteStore(path)).toThrow(
+      expect.objectContaining({
+        code: 'store_error',
+        message: expect.stringMatching(
+          /made by an older millrace .* another process has it open: end that one first/,
+        ),
+      }),
+    )
+    // It goes on as if nothing had been.
+    older.exec("UPDATE threads SET agent = 'older'")
+    expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    older.close()
+  })
+
+  it('the older cannot look into the file while it is changed, and meets the new version after that', async () => {
+    const path = oldFile('changed', [{ id: 't', events: [said('hello')] }])
+    const older = new DatabaseSync(path)
+    open.push(older)
+    const versions: unknown[] = []
+    const lookIn = () => {
+      try {
+        versions.push(older.prepare('PRAGMA user_version').get()?.user_version)
+      } catch (error) {
+        versions.push((error as Error).message)
+      }
+    }
+    // The step reads what was said, and is in the middle of it then.
+    const parse = vi.spyOn(JSON, 'parse').mockImplementationOnce((text) => {
+      lookIn()
+      return JSON.parse(text)
+    })
+    migrate(path)
+    parse.mockRestore()
+    lookIn()
+    expect(versions).toEqual(['database is locked', schemaVersion])
+    older.close()
+  })
+
+  it('several newer ones bring it up to date once, together', async () => {
+    const path = oldFile('together', [{ id: 't', events: [said('hello')] }])
+    const others = Array.from({ length: 4 }, () => other(['open', path]))
+    await Promise.all(others.map((each) => each.ended()))
+    expect(others.flatMap(({ said }) => said)).toEqual(others.map(() => ({ created: true })))
+    expect(look(path, 'SELECT id, title FROM threads WHERE title IS NOT NULL')).toEqual([
+      { id: 't', title: 'hello' },
+    ])
+    expectIntact(path)
+  })
+})

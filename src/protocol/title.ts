@@ -1,0 +1,43 @@
+import type { Entry } from './events.ts'
+import type { UserMessage } from './messages.ts'
+import { textOf } from './messages.ts'
+
+const mostChars = 120
+
+/**
+ * The title of a thread whose log begins with these entries: the beginning of the first message in them. Undefined if there is no message
+ * yet. See `ThreadInfo.title`.
+ */
+export function titleOf(entries: Iterable<Pick<Entry, 'event'>>): string | undefined {
+  for (const { event } of entries) {
+    if (event.type !== 'input' || event.mode === 'correct') continue
+    const title = firstWords(textOf(event.message)) || firstWords(attachmentOf(event.message))
+    if (title) return title
+  }
+  return undefined
+}
+
+/** White space folded, and cut. However long the text is, no more of its words are looked at than are needed. */
+function firstWords(text: string): string {
+  let words = ''
+  for (const [word] of text.matchAll(/\S+/g)) {
+    words += words && ' '
+    words += word.slice(0, mostChars + 1)
+    if (words.length > mostChars) return cut(words)
+  }
+  return words
+}
+
+/** With the mark that says so it is as long as may be, and half of a surrogate pair is no character. */
+function cut(words: string): string {
+  const end = mostChars - 1
+  const splitsPair = /^[\ud800-\udbff][\udc00-\udfff]/.test(words.slice(end - 1, end + 1))
+  return `${words.slice(0, splitsPair ? end - 1 : end).trimEnd()}…`
+}
+
+function attachmentOf({ content }: UserMessage): string {
+  const part = typeof content === 'string' ? undefined : content.find(({ type }) => type !== 'text')
+  if (part?.type === 'image') return '[image]'
+  if (part?.type === 'file') return part.name === undefined ? '[file]' : `[file: ${part.name}]`
+  return ''
+}

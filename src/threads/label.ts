@@ -1,0 +1,12 @@
+import type { NewThread, ThreadLabel } from '../log/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import { searchText, titleOf } from '../protocol/index.ts'
+
+/** How a thread is listed and found that begins with these entries. */
+export function labelOf(
+  { id, agent, metadata }: Pick<NewThread, 'id' | 'agent' | 'metadata'>,
+  entries: Iterable<Pick<Entry, 'event'>> = [],
+): ThreadLabel {
+  const title = titleOf(entries)
+  return { title, search: searchText({ id, agent, metadata, title }) }
+}

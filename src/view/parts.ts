@@ -1,0 +1,70 @@
+import type { Usage } from '../protocol/index.ts'
+import { addUsage } from '../protocol/index.ts'
+import type { Change, GrowingText, InputView, LogView, NoticeView, RoundView } from './types.ts'
+
+export function count({ open: { run } }: LogView, usage: Partial<Usage> = {}): void {
+  if (run) run.usage = addUsage(run.usage, usage)
+}
+
+export function growing(): GrowingText {
+  return { pieces: [], chars: 0, closed: false }
+}
+
+export function grow(text: GrowingText, change: Change, delta: string): void {
+  change.delta = delta
+  text.pieces.push(delta)
+  text.chars += delta.length
+}
+
+/** The same thing, to be drawn again. */
+export function changed<Thing extends { version: number }>(thing: Thing): Thing {
+  thing.version++
+  return thing
+}
+
+export function closeText({ open }: LogView, change: Change): void {
+  if (!open.text) return
+  change.closed = changed(open.text)
+  open.text.text.closed = true
+  open.text = undefined
+}
+
+/** Text that is being generated continues above it: a user may write at any moment. */
+export function pushNotice(
+  view: LogView,
+  change: Change,
+  notice: Pick<NoticeView, 'notice' | 'text' | 'detail'>,
+): void {
+  const { seq, at } = change.entry
+  change.notice = { kind: 'notice', key: view.open.keys + seq, version: 0, seq, at, ...notice }
+  view.rows.push(change.notice)
+}
+
+/** An input takes its place in the chat where the model first read it. */
+export function readInputs(
+  view: LogView,
+  change: Change,
+  numbers: readonly number[] | undefined,
+): InputView[] {
+  const { run } = view.open
+  if (!numbers?.length || !run) return []
+  const read = view.waiting.filter(({ seq }) => numbers.includes(seq))
+  view.waiting = view.waiting.filter(({ seq }) => !numbers.includes(seq))
+  for (const input of read) changed(input).run = run
+  run.inputs.push(...read)
+  view.rows.push(...read)
+  change.read = read
+  return read
+}
+
+/** Calls that the model never finished come to nothing; of a retracted round, all that have no result. */
+export function voidCalls({ calls, retracted }: RoundView, at: number): void {
+  for (const call of calls) {
+    if (call.endedAt !== undefined || (!retracted && call.closedAt !== undefined)) continue
+    changed(call).endedAt = at
+    call.raw.closed = true
+    // Not everything that a provider runs has an output.
+    call.state = call.provider ? 'ok' : 'rejected'
+    if (!call.provider && !retracted) call.problem = 'The model never finished its arguments.'
+  }
+}

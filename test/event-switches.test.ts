@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from './root.ts'
+
+/** The folds of the log. Everything else reads what they make of it. */
+const folds = ['src/protocol/run-state.ts', 'src/protocol/thread-state.ts', 'src/view/fold.ts']
+
+/** What is spoken is a fold of its own, to utterances. */
+const spoken = 'src/channels/voice/speaking/reading.ts'
+
+const events = readFileSync(join(root, 'src/protocol/events.ts'), 'utf8')
+const [, modelEvents = ''] = /export type ModelEvent =([\s\S]*?\n)\n/.exec(events) ?? []
+
+/** The types of events that only a log has: a model's events are switched over where models are read. */
+const logTypes = [...events.matchAll(/export interface (\w+) \{\n {2}readonly type: '([\w-]+)'/g)].flatMap(
+  ([, name = '', type = '']) => (modelEvents.includes(`| ${name}\n`) ? [] : [type]),
+)
+
+/** The switches of a source that tell four or more types of the log's events apart. */
+function switchesIn(source: string): string[] {
+  const switches = [...source.matchAll(/^( *)[^\n]*\bswitch \([^\n]*\{\n[\s\S]*?\n\1\}/gm)].map(
+    ([text]) => text,
+  )
+  return switches.filter((text) => {
+    const labels = new Set(Array.from(text.matchAll(/\bcase '([\w-]+)'/g), ([, label = '']) => label))
+    return logTypes.filter((type) => labels.has(type)).length >= 4
+  })
+}
+
+test('the log is folded in three places, and the compiler names them when an event is added', () => {
+  expect(logTypes).toHaveLength(15)
+  const paths = globSync(['src/**/*.ts', 'inspector/**/*.{ts,tsx}'], { cwd: root }).filter(
+    (path) => !/\.test(-kit)?\.tsx?$/.test(path) && path !== spoken,
+  )
+  const found = paths.flatMap((path) =>
+    switchesIn(readFileSync(join(root, path), 'utf8')).map((text) => [path, text] as const),
+  )
+  expect(found.map(([path]) => path).sort()).toEqual(folds)
+  for (const [, text] of found) expect(text).toMatch(/default:\n +event satisfies never\n/)
+})
+
+test('a switch over the log is known from one over parts or over what a model says', () => {
+  const over = (types: readonly string[]) =>
+    `  switch (event.type) {\n${types.map((type) => `    case '${type}':\n`).join('')}      return\n  }\n`
+  expect(switchesIn(over(['run-start', 'round-start', 'round-retract', 'run-end']))).toHaveLength(1)
+  expect(switchesIn(over(['text', 'reasoning', 'tool-call', 'provider-tool', 'tool-result']))).toEqual([])
+})
