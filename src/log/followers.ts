@@ -31,6 +31,8 @@ export interface Followers {
 interface Fold {
   /** The last number that it has taken. */
   readonly head: number
+  /** What it adds itself is being written, until this resolves: what is in the log by now may not be known as its own yet. */
+  readonly writing: Promise<void> | undefined
   /** Reads the log from there to its end. */
   readOn(): Promise<void>
   take(entries: readonly Entry[], bytes: number): void
@@ -171,6 +173,7 @@ export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
         await pause(0)
         const after = tail.head
         const entries = await store.read(threadId, { after, limit: pageSize })
+        await tail.fold?.writing
         // Meanwhile some may have been published.
         if (tail.head !== after) tail.stale = true
         else if (entries.length > 0) {

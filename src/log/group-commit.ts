@@ -21,6 +21,8 @@ interface WriterSource {
 interface Writer {
   /** Everything that was appended is durable. */
   readonly isDone: boolean
+  /** Something is being written, until this resolves. */
+  readonly writing: Promise<void> | undefined
   /** Something was appended. */
   appended(type: RunEvent['type']): void
   /** Commits at once. Resolves when all is durable, or when nothing can be any more. */
@@ -72,7 +74,7 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
   /** Those with something to write, in the order in which they came. */
   let dirty = new Set<OpenWriter>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let flushing = false
+  let flushing: Promise<void> | undefined
   let urgently = false
   let flushedAt = 0
 
@@ -82,12 +84,13 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
     if (urgently && timer !== undefined) clearTimeout(timer)
     else if (timer !== undefined) return
     const wait = urgently ? 0 : Math.max(0, flushedAt + flushMs - performance.now())
-    timer = setTimeout(flush, wait)
+    timer = setTimeout(() => {
+      flushing = flush()
+    }, wait)
   }
 
   async function flush() {
     timer = undefined
-    flushing = true
     urgently = false
     const { writers, batches } = takeDirty()
     const begunAt = performance.now()
@@ -111,7 +114,7 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
         failed: results.some((result) => result instanceof MillraceError),
       })
     }
-    flushing = false
+    flushing = undefined
     if (dirty.size > 0) schedule(urgently)
   }
 
@@ -212,6 +215,9 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
         get isDone() {
           const { settled, growing } = writer.tail
           return writer.flying + settled.length + growing.length === 0
+        },
+        get writing() {
+          return writer.flying > 0 ? flushing : undefined
         },
         appended(type) {
           if (writer.closed) return

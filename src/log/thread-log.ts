@@ -54,8 +54,8 @@ interface ThreadKey {
 
 /** The threads that this process has folded: those being worked on, and of the others as many as there is room for. */
 export interface ThreadLogs {
-  /** The state of a thread as far as its log goes now. Valid until the next turn: its owner here may go on with it. */
-  state(thread: ThreadKey): Promise<ThreadState>
+  /** The state of a thread whose log goes this far, or further. Valid until the next turn: its owner here may go on with it. */
+  state(thread: ThreadKey, head: number): Promise<ThreadState>
   /** Opens the log of a thread for the owner of its lease. */
   open(lease: Lease, options: OpenOptions): Promise<ThreadLog>
   deleted(threadId: string): void
@@ -94,7 +94,7 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
   let held = 0
   /** Threads that are being folded, one reader after the other, and those being worked on. */
   const busy = new Map<string, Promise<ThreadState | undefined>>()
-  const open = new Map<string, LiveLog>()
+  const open = new Map<string, ThreadLog>()
 
   function takeKept({ id, createdAt }: ThreadKey): Folded | undefined {
     const folded = kept.get(id)
@@ -131,19 +131,31 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
     return turn
   }
 
+  /** That of a thread being worked on here. */
+  async function liveState(id: string, head: number): Promise<ThreadState | undefined> {
+    for (let log = open.get(id); log; log = open.get(id)) {
+      if (log.state.head >= head) return log.state
+      // Others have written, of which we hear a little later; perhaps because they own the thread by now, which closes the log.
+      followers.changed(id, head)
+      await log.passed(head - 1)
+    }
+    return undefined
+  }
+
   return {
-    async state(thread) {
+    async state(thread, head) {
       const { id } = thread
-      const live = open.get(id)
-      if (live) return live.state
-      return inTurn(id, async () => {
-        const live = open.get(id)
-        if (live) return live.state
-        const folded = takeKept(thread) ?? (await openFolded(logOf(store, thread), thread))
-        await foldOn(logOf(store, thread), folded)
-        keep(folded)
-        return folded.state
-      })
+      return (
+        (await liveState(id, head)) ??
+        inTurn(id, async () => {
+          const live = await liveState(id, head)
+          if (live) return live
+          const folded = takeKept(thread) ?? (await openFolded(logOf(store, thread), thread))
+          await foldOn(logOf(store, thread), folded)
+          keep(folded)
+          return folded.state
+        })
+      )
     },
 
     async open(lease, options) {
@@ -248,7 +260,9 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   function take(entries: readonly Entry[], bytes: number) {
     for (const entry of entries) {
       if (own.delete(entry.seq)) applyNumber(state, entry)
-      else applyEntry(state, entry)
+      else if (isSignal(entry.event)) applyEntry(state, entry)
+      // Only an owner writes of a run.
+      else return lose('fenced')
       noteEntry(folded, entry)
       if (isSignal(entry.event)) self.onSignal?.(entry.event)
     }
@@ -337,6 +351,9 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   const detach = await followers.attach(thread.id, {
     get head() {
       return state.head
+    },
+    get writing() {
+      return writer.writing
     },
     readOn: () => foldOn(log, folded, saveFolding),
     take,

@@ -14,7 +14,7 @@ import {
 } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { scriptedModel } from '../testing/index.ts'
-import type { App } from './index.ts'
+import type { App, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
 import { eventsOf, heldTool, numbersOf, untilIdle } from './threads.test-kit.ts'
 
@@ -52,81 +52,100 @@ function isCutOff(entries: readonly Entry[]): boolean {
   return next?.type === 'round-end' && next.finish === 'interrupted'
 }
 
-test('whatever people do meanwhile, the log alone tells what every request was made of', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(act, { minLength: 3, maxLength: 14 }),
-      fc.array(fc.nat({ max: plans.length - 1 }), { minLength: 4, maxLength: 4 }),
-      async (acts, order) => {
-        const held = heldTool('hold')
-        const pay = heldTool('pay', { approve: true })
-        const model = scriptedModel(
-          (_, index) => (index < order.length ? plans[order[index] as number] : 'The end.') as ScriptRound,
-          { paceMs: 1, deltaChars: 6 },
-        )
-        const store = memoryStore()
-        const app: App = millrace({
-          agents: agent({ name: 'helper', model, tools: [held.tool, pay.tool] }),
-          store,
-          flushMs: 0,
-          recoverMs: 10,
-        })
-        open.push({ close: () => app.close({ graceMs: 0 }) })
-        const thread = app.thread('t')
-        const letGo = () => {
-          for (const { release } of [...held.runs, ...pay.runs]) release()
-        }
-        await thread.send('begin')
-        for (const [index, one] of acts.entries()) {
-          if (one.do === 'send') await thread.send(`message ${index}`, { mode: one.mode })
-          else if (one.do === 'stop') await thread.stop()
-          else if (one.do === 'release') letGo()
-          else if (one.do === 'wait') await new Promise((resolve) => setTimeout(resolve, 3))
-          else
-            for (const { callId } of (await thread.state()).approvals)
-              await thread.approve(callId, { approved: one.do === 'approve' }).catch(() => {})
-        }
-        // Everything that waits is let go until nothing does.
-        for (let turn = 0; turn < 100; turn++) {
-          letGo()
-          const { status } = await thread.info()
-          if (status === 'idle') break
-          const { approvals } = await thread.state()
-          for (const { callId } of approvals) await thread.approve(callId, { approved: true }).catch(() => {})
-          await new Promise((resolve) => setTimeout(resolve, 2))
-        }
-        const entries = await untilIdle(thread)
-        numbersOf(entries)
+/** As a store at the other end of a network: what it has written is there for readers before the writer has its answer. */
+function answeringLate(store: ThreadStore): ThreadStore {
+  return {
+    ...store,
+    async append(batches) {
+      const appended = await store.append(batches)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return appended
+    },
+  }
+}
 
-        // Every run has its one end, and every prompt can be had from the log again, message by message.
-        const starts = eventsOf(entries, 'run-start')
-        expect(eventsOf(entries, 'run-end')).toHaveLength(starts.length)
-        const prompts: { readonly messages: readonly Message[]; readonly cut: boolean }[] = []
-        const state = emptyThread()
-        for (const [index, entry] of entries.entries()) {
-          applyEntry(state, entry)
-          if (entry.event.type !== 'round-start') continue
-          const messages = [...(state.run as RunState).history]
-          prompts.push({ messages, cut: isCutOff(entries.slice(index + 1)) })
-        }
-        // Who stops a run in the moment in which a round begins is quicker than its request.
-        const asked = model.requests.map(({ messages }) => messages)
-        for (const { messages, cut } of prompts)
-          if (!cut || isDeepStrictEqual(messages, asked[0])) expect(asked.shift()).toEqual(messages)
-        expect(asked).toEqual([])
-        for (const { messages } of prompts) expect(findUnpaired(messages)).toBeUndefined()
+test.for([
+  ['', memoryStore],
+  [', and a store may answer late', () => answeringLate(memoryStore())],
+] as const)(
+  'whatever people do meanwhile%s, the log alone tells what every request was made of',
+  async ([, openStore]) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(act, { minLength: 3, maxLength: 14 }),
+        fc.array(fc.nat({ max: plans.length - 1 }), { minLength: 4, maxLength: 4 }),
+        async (acts, order) => {
+          const held = heldTool('hold')
+          const pay = heldTool('pay', { approve: true })
+          const model = scriptedModel(
+            (_, index) => (index < order.length ? plans[order[index] as number] : 'The end.') as ScriptRound,
+            { paceMs: 1, deltaChars: 6 },
+          )
+          const store = openStore()
+          const app: App = millrace({
+            agents: agent({ name: 'helper', model, tools: [held.tool, pay.tool] }),
+            store,
+            flushMs: 0,
+            recoverMs: 10,
+          })
+          open.push({ close: () => app.close({ graceMs: 0 }) })
+          const thread = app.thread('t')
+          const letGo = () => {
+            for (const { release } of [...held.runs, ...pay.runs]) release()
+          }
+          await thread.send('begin')
+          for (const [index, one] of acts.entries()) {
+            if (one.do === 'send') await thread.send(`message ${index}`, { mode: one.mode })
+            else if (one.do === 'stop') await thread.stop()
+            else if (one.do === 'release') letGo()
+            else if (one.do === 'wait') await new Promise((resolve) => setTimeout(resolve, 3))
+            else
+              for (const { callId } of (await thread.state()).approvals)
+                await thread.approve(callId, { approved: one.do === 'approve' }).catch(() => {})
+          }
+          // Everything that waits is let go until nothing does.
+          for (let turn = 0; turn < 100; turn++) {
+            letGo()
+            const { status } = await thread.info()
+            if (status === 'idle') break
+            const { approvals } = await thread.state()
+            for (const { callId } of approvals)
+              await thread.approve(callId, { approved: true }).catch(() => {})
+            await new Promise((resolve) => setTimeout(resolve, 2))
+          }
+          const entries = await untilIdle(thread)
+          numbersOf(entries)
 
-        const final = fold(entries)
-        expect(nextThreadAction(final)).toEqual({ type: 'idle' })
-        // A stop may come before the first run.
-        expect(findUnpaired(final.run ? messagesOf(final.run) : [])).toBeUndefined()
-        const said = eventsOf(entries, 'input').length
-        expect(conversationOf(final).filter(({ role }) => role === 'user')).toHaveLength(said)
-        expect(usageOf(final)).toEqual((await thread.state()).usage)
-        await app.close({ graceMs: 0 })
-        await store.close()
-      },
-    ),
-    { numRuns: 40 },
-  )
-})
+          // Every run has its one end, and every prompt can be had from the log again, message by message.
+          const starts = eventsOf(entries, 'run-start')
+          expect(eventsOf(entries, 'run-end')).toHaveLength(starts.length)
+          const prompts: { readonly messages: readonly Message[]; readonly cut: boolean }[] = []
+          const state = emptyThread()
+          for (const [index, entry] of entries.entries()) {
+            applyEntry(state, entry)
+            if (entry.event.type !== 'round-start') continue
+            const messages = [...(state.run as RunState).history]
+            prompts.push({ messages, cut: isCutOff(entries.slice(index + 1)) })
+          }
+          // Who stops a run in the moment in which a round begins is quicker than its request.
+          const asked = model.requests.map(({ messages }) => messages)
+          for (const { messages, cut } of prompts)
+            if (!cut || isDeepStrictEqual(messages, asked[0])) expect(asked.shift()).toEqual(messages)
+          expect(asked).toEqual([])
+          for (const { messages } of prompts) expect(findUnpaired(messages)).toBeUndefined()
+
+          const final = fold(entries)
+          expect(nextThreadAction(final)).toEqual({ type: 'idle' })
+          // A stop may come before the first run.
+          expect(findUnpaired(final.run ? messagesOf(final.run) : [])).toBeUndefined()
+          const said = eventsOf(entries, 'input').length
+          expect(conversationOf(final).filter(({ role }) => role === 'user')).toHaveLength(said)
+          expect(usageOf(final)).toEqual((await thread.state()).usage)
+          await app.close({ graceMs: 0 })
+          await store.close()
+        },
+      ),
+      { numRuns: 40 },
+    )
+  },
+)

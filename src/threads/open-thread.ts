@@ -226,8 +226,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
   }
 
   /** The thread as it is now: kept in memory, or opened from its snapshot. */
-  function foldOf({ createdAt }: ThreadInfo): Promise<ThreadState> {
-    return logs.state({ id, createdAt, caller: asked.caller })
+  function foldOf({ createdAt, head }: ThreadInfo): Promise<ThreadState> {
+    return logs.state({ id, createdAt, caller: asked.caller }, head)
   }
 
   /** The number of the decision that stands in the log, if it is this one, and if it came in time. */

@@ -8,7 +8,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import type { App, AppOptions, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { eventsOf, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+import { eventsOf, heldTool, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
 
 const leaseMs = 60_000
 const open: { close(): Promise<void> }[] = []
@@ -200,6 +200,46 @@ describe('a process that stands still', () => {
     await claimed.promise
     await first.app.close({ graceMs: 0 })
     expect(runs).toEqual([])
+  })
+
+  test('takes a decision that the new owner has asked for, before it knows that there is one', async () => {
+    const { store, app, pass } = world()
+    const rounds: ScriptRound[] = [
+      [{ call: 'look', input: {}, id: 'l' }],
+      [{ call: 'pay', input: {}, id: 'p' }],
+      'Paid.',
+    ]
+    const pay = heldTool('pay', { approve: true })
+    const desk = (look: ReturnType<typeof heldTool>) =>
+      agent({
+        name: 'desk',
+        model: scriptedModel(
+          ({ messages }) => rounds[messages.filter(({ role }) => role === 'tool').length] ?? '',
+        ),
+        tools: [look.tool, pay.tool],
+      })
+    const look = heldTool('look', { repeat: 'safe' })
+    const first = app({
+      agents: desk(look),
+      // It hears of nothing that others do, and does not look after its leases.
+      store: { ...store, watch: () => () => {}, renew: () => new Promise(() => {}) },
+    })
+    await first.app.thread('t').send('go')
+    await look.startedTimes(1)
+
+    pass(leaseMs + 1)
+    const again = heldTool('look', { repeat: 'safe' })
+    const second = app({ agents: desk(again) })
+    await again.startedTimes(1)
+    again.runs[0]?.release()
+    await untilIdle(second.app.thread('t'))
+    await first.app.thread('t').approve('p', { approved: true })
+    await pay.startedTimes(1)
+    pay.runs[0]?.release()
+    expect(wordsOf(await untilIdle(second.app.thread('t')))).toBe('Paid.')
+    // It has noticed, and stopped what it did.
+    expect(look.runs[0]?.signal.aborted).toBe(true)
+    expect([...first.errors, ...second.errors]).toEqual([])
   })
 
   test('each that goes is counted, and after a few the run is given up', async () => {
