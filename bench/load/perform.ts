@@ -6,6 +6,7 @@ import type { FollowerPlan, Scene, Size } from './size.ts'
 import { followersOf, threadNames } from './size.ts'
 import type { Talk } from './talk.ts'
 import { allAtRest, talkIn, tellMuch } from './talk.ts'
+import { messageFor } from './turn.ts'
 import { faultsOf } from './verdict.ts'
 import type { World } from './world.ts'
 import { openWorld } from './world.ts'
@@ -57,6 +58,11 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
   for (const thread of threads) await api.create(thread)
   const crowded = new Set(plans.filter(({ stuck }) => stuck).map(({ thread }) => thread))
   await tellMuch([...crowded], api, signal)
+  if (scene.long) {
+    onStep('the long thread is answered once')
+    await api.send(longThread, messageFor(longThread, 'greet'))
+    await allAtRest(api, signal)
+  }
   const { rss: start } = await server.ask('usage')
   onStep(`${plans.length} followers come`)
   const each = await gather(world, plans)
