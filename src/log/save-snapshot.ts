@@ -1,5 +1,5 @@
 import type { AssistantMessage, SavedMessage, ThreadState } from '../protocol/index.ts'
-import { savedMessages, saveThread, trimToHeard } from '../protocol/index.ts'
+import { isOpen, savedMessages, saveThread, trimToHeard } from '../protocol/index.ts'
 import type { Kind, Part, Snapshot } from './snapshot.ts'
 import { checksum, headText, partName, readPart } from './snapshot.ts'
 import type { Lease, ThreadStore } from './store.ts'
@@ -30,6 +30,9 @@ export async function saveSnapshot(
   saving: Saving,
 ): Promise<Snapshot | 'fenced' | undefined> {
   const { store, lease, last, heard, partChars = 128 * 1024 } = saving
+  const { run } = state
+  // Looked at first, since a copy of a round with thousands of calls takes a tenth of a second.
+  if (run && isOpen(run) && isLong(run.calls.values(), mostHeadChars)) return last
   const saved = saveThread(state)
   if (!saved || JSON.stringify(saved).length > mostHeadChars) return last
   const output = partWriter(store, lease, partChars)
@@ -46,6 +49,16 @@ export async function saveSnapshot(
   const snapshot: Snapshot = { ...saved, parts: { messages, calls } }
   await output.flush({ seq: saved.thread.head, state: headText(snapshot) })
   return output.isFenced ? 'fenced' : snapshot
+}
+
+/** Whether these are longer than so many characters as JSON. Looks at no more of them than it takes to know. */
+export function isLong(items: Iterable<unknown>, most: number): boolean {
+  let chars = 0
+  for (const item of items) {
+    chars += JSON.stringify(item).length
+    if (chars > most) return true
+  }
+  return false
 }
 
 function* messageLines(messages: readonly SavedMessage[]): Generator<string> {
@@ -97,6 +110,7 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
       const open = (known.at(-1)?.chars ?? partChars) < partChars ? all.pop() : undefined
       let part = open ? await readPart(shelf, kind, all.length, open) : []
       let length = open?.chars ?? 0
+      let steps = 0
       let from = open?.from ?? count
       if (!part) return undefined
       const close = async (part: readonly string[]) => {
@@ -105,8 +119,9 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
         length = 0
       }
       for (const line of lines) {
-        await pause(all.length)
+        await pause(steps)
         if (length + line.length > partChars) {
+          steps++
           await close(part)
           part = []
         }
@@ -126,6 +141,7 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
       const left = new Map(heard)
       for (let index = all.length - 1; index >= 0 && left.size > 0; index--) {
         const part = all[index] as Part
+        await pause(all.length - 1 - index)
         const lines = await readPart(shelf, 'messages', index, part)
         if (!lines) return undefined
         let isChanged = false

@@ -76,9 +76,11 @@ export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadS
   const callIds = new Set<string>()
   const decisions = new Map<string, number>()
   const { parts, needed } = snapshot
+  let steps = 0
   for (const [index, part] of parts.messages.entries()) {
     const next = parts.messages[index + 1]
     if (next && next.from <= needed) continue
+    await pause(steps++)
     const lines = await readPart(shelf, 'messages', index, part)
     if (!lines) return undefined
     for (const line of lines.slice(Math.max(0, needed - part.from))) {
@@ -87,6 +89,7 @@ export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadS
     }
   }
   for (const [index, part] of parts.calls.entries()) {
+    await pause(steps++)
     const lines = await readPart(shelf, 'calls', index, part)
     if (!lines) return undefined
     for (const line of lines) {
@@ -110,7 +113,6 @@ export async function readPart(
   index: number,
   { chars, sum }: Part,
 ): Promise<string[] | undefined> {
-  await pause(index)
   const text = (await store.snapshotPart(threadId, partName(kind, index)))?.slice(0, chars)
   return text?.length === chars && checksum(text) === sum ? text.split('\n') : undefined
 }
@@ -139,8 +141,10 @@ export async function messagesBefore(
 ): Promise<Message[] | undefined> {
   const found: Message[] = []
   let [end, room] = [before, bytes]
+  let steps = 0
   for (let index = parts.messages.findLastIndex(({ from }) => from < before); index >= 0; index--) {
     const part = parts.messages[index] as Part
+    await pause(steps++)
     const lines = await readPart(shelf, 'messages', index, part)
     if (!lines) return undefined
     for (; end > part.from; end--) {

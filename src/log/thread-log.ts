@@ -14,7 +14,7 @@ import type { GroupCommit } from './group-commit.ts'
 import type { LiveLog } from './live-log.ts'
 import type { Log } from './read-log.ts'
 import { readLog } from './read-log.ts'
-import { saveSnapshot } from './save-snapshot.ts'
+import { isLong, saveSnapshot } from './save-snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
 import { fromSnapshot, restore } from './snapshot.ts'
 import type { Lease, ThreadStore } from './store.ts'
@@ -232,6 +232,8 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   const waiting = new Set<() => void>()
   let closed = false
   let saving: Promise<void> | undefined
+  /** In the middle of a run nothing is saved before this number: what could not be saved once is not tried at every commit. */
+  let saveFrom = 0
   const end = tail((event) => applyAppended(state, event))
   const writer = options.commits.open(lease, {
     tail: end,
@@ -269,12 +271,14 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
     onGrown(bytes)
     for (const wake of waiting) wake()
     // The state holds nothing then that has no number yet.
-    if (addedEntries() >= runningEntries && own.size === 0 && writer.isDone) saveRunning()
+    if (state.head >= saveFrom && addedEntries() >= runningEntries && own.size === 0 && writer.isDone)
+      saveRunning()
   }
 
   /** In the middle of a run, if its round is over. */
   function saveRunning() {
     if (saving || !state.run || state.run.phase === 'telling') return
+    saveFrom = state.head + runningEntries
     // The log has it all: without a snapshot it only takes longer the next time.
     saving = save()
       .catch(options.onError)
@@ -367,14 +371,4 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
 /** What comes from outside of a run. */
 function isSignal({ type }: ThreadEvent): boolean {
   return type === 'input' || type === 'approval' || type === 'stop' || type === 'heard'
-}
-
-/** Whether these messages are longer than so many characters. */
-function isLong(items: Iterable<{ readonly message: unknown }>, most: number): boolean {
-  let chars = 0
-  for (const { message } of items) {
-    chars += JSON.stringify(message).length
-    if (chars > most) return true
-  }
-  return false
 }

@@ -26,6 +26,7 @@ let isResting = false
 /**
  * Called between two steps of long work. While there is time left in the current turn of the event loop it gives nothing; then it gives
  * a promise for a later turn. Short reads of many callers do not wait for the long ones of others: what has made fewer `steps` goes first.
+ * So `steps` counts what this piece of work has done, not how old its thread is.
  */
 export function pause(steps: number): Promise<void> | undefined {
   if (began === undefined) beginTurn()

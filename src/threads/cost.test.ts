@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../agent/index.ts'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
@@ -162,6 +162,34 @@ test('a run that is resumed reads what came since the snapshot in its middle', a
   expect(textOf((await thread.state({ bytes: 100 })).messages.at(-1) as never)).toBe('Done.')
   expect(worked).toBe(1)
   expect(count.entries).toBeLessThan(1500)
+})
+
+test('a round that is too long for a snapshot is looked at now and then, not at every commit', async () => {
+  const store = memoryStore()
+  open.push(store)
+  const work = tool({
+    name: 'work',
+    description: 'Works',
+    input: z.object({ note: z.string() }),
+    run: (_, { commit }) => commit().then(() => 'worked'),
+  })
+  const calls = Array.from({ length: 3000 }, () => ({ call: 'work', input: { note: 'x'.repeat(300) } }))
+  const model = scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : calls))
+  const app = millrace({
+    agents: agent({ name: 'desk', model, tools: [work], maxCallsPerRound: calls.length }),
+    store,
+  })
+  open.push(app)
+  const clone = vi.spyOn(globalThis, 'structuredClone')
+  const stringify = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => void vi.restoreAllMocks())
+  await app.thread('t').send('Go.')
+  await atRest(app.thread('t'))
+  const isCall = (value: unknown) => typeof value === 'object' && value !== null && 'inFlight' in value
+  const isRound = (value: unknown) => typeof value === 'object' && value !== null && 'round' in value
+  expect((await app.thread('t').info()).head).toBeGreaterThan(9000)
+  expect(stringify.mock.calls.filter(([value]) => isCall(value)).length).toBeLessThan(2 * calls.length)
+  expect(clone.mock.calls.filter(([value]) => isRound(value)).length).toBe(0)
 })
 
 describe('what an operation reads does not grow with the age of its thread', () => {

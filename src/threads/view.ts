@@ -36,10 +36,11 @@ async function viewFrom(
   const state = snapshot ? restoreOutline(snapshot) : emptyThread()
   const heard = new Map<string, number>()
   const shed = shedder(state, options)
+  let steps = 0
   for await (const page of readLog(log, { after: state.head }))
     for (const entry of page) {
       applyForView(state, entry, heard)
-      if (shed(entry.event)) await pause(entry.seq)
+      if (shed(entry.event)) await pause(steps++)
     }
   const dropped = state.run?.dropped ?? 0
   const messages = conversationOf(state)
