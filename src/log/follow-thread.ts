@@ -1,7 +1,7 @@
 import type { Entry, ThreadState } from '../protocol/index.ts'
 import { isOpen, nextThreadAction } from '../protocol/index.ts'
 import { applyControl, controlAt } from './control.ts'
-import type { Following } from './followers.ts'
+import type { Following } from './follower.ts'
 import type { Log } from './read-log.ts'
 
 export interface FollowThread {
