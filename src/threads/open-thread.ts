@@ -10,26 +10,19 @@ import {
   threadNotFound,
 } from '../log/index.ts'
 import type {
-  Answer,
-  ApprovalEvent,
   Entry,
   ExchangePage,
   ExchangePageOptions,
   FollowOptions,
   Heard,
   OptionTable,
-  Remembered,
   RunStartEvent,
   StateOptions,
   Telemetry,
   ThreadEvent,
   ThreadInfo,
-  ThreadState,
 } from '../protocol/index.ts'
 import {
-  anything,
-  approvalsOf,
-  cancelReason,
   checkOptions,
   invalidInput,
   isMillraceError,
@@ -44,6 +37,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
+import { decide, readAnswer } from './approve.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import { labelOf } from './label.ts'
 import type { ReadOptions, SayOptions, Thread } from './thread.ts'
@@ -91,12 +85,6 @@ const exchangesTable: OptionTable<ExchangePageOptions> = {
   round: wholeNumber(1),
   after: wholeNumber(0),
   bytes: wholeNumber(1),
-}
-const answerTable: OptionTable<Answer> = {
-  approved: yesOrNo,
-  reason: anything,
-  input: anything,
-  remember: anything,
 }
 const heardTable: OptionTable<Heard> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
 const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
@@ -193,53 +181,6 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     throw new MillraceError({ op, code: 'not_found', message })
   }
 
-  async function approve(callId: string, answer: Answer): Promise<number> {
-    const op = 'thread.approve'
-    checkOpen(op)
-    if (typeof callId !== 'string' || !callId)
-      throw invalidInput(op, 'approve() takes the id of a call first')
-    if (!isObject(answer as unknown) || typeof answer.approved !== 'boolean')
-      throw invalidInput(
-        op,
-        `a decision must be { approved: true | false, reason?, input?, remember? }, not ${kindOf(answer)}`,
-      )
-    checkOptions(answer, answerTable, { op, what: 'the field' })
-    const known = await info(op)
-    const agent = agentOf(known, op)
-    const decision = {
-      callId,
-      ...Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined)),
-    } as ApprovalEvent
-    const state = await foldOf(known)
-    const { head, run } = state
-    const decidedAt = state.decisions.get(callId)
-    if (run && decidedAt === undefined && approvalsOf(state).some((request) => request.callId === callId)) {
-      const isStopped = cancelReason(state) !== undefined
-      const event = await agent.readDecision(decision, run, op)
-      const entry = await signal(`approval:${callId}`, event)
-      // Nothing stands in the log between what was looked at and the decision.
-      return !isStopped && entry.seq === head + 1 ? entry.seq : counted(entry, decision, op)
-    }
-    if (decidedAt === undefined) throw tooLate(state, callId, op)
-    const [entry] = await store.read(id, { after: decidedAt - 1, limit: 1 })
-    return counted(entry as Entry, decision, op)
-  }
-
-  /** The thread as it is now: kept in memory, or opened from its snapshot. */
-  function foldOf({ createdAt, head }: ThreadInfo): Promise<ThreadState> {
-    return logs.state({ id, createdAt, caller: asked.caller }, head)
-  }
-
-  /** The number of the decision that stands in the log, if it is this one, and if it came in time. */
-  async function counted(entry: Entry, decision: ApprovalEvent, op: string) {
-    const { callId } = decision
-    // A stop may have come in between: what is first in the log counts.
-    const before = await controlAt(log, entry.seq - 1)
-    const open = approvalsOf(before).some((request) => request.callId === callId)
-    if (!open || cancelReason(before) !== undefined) throw tooLate(before, callId, op, { isUsed: true })
-    return sameDecision(entry as Decided, decision, op)
-  }
-
   return {
     id,
     async create(options = {}) {
@@ -328,7 +269,21 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       return (await signal(undefined, { type: 'stop', reason })).seq
     },
 
-    approve,
+    async approve(callId, answer) {
+      const op = 'thread.approve'
+      checkOpen(op)
+      const decision = readAnswer(callId, answer)
+      const known = await info(op)
+      const agent = agentOf(known, op)
+      const { createdAt, head } = known
+      const state = await logs.state({ id, createdAt, caller: asked.caller }, head)
+      return decide(decision, {
+        log,
+        state,
+        agent,
+        write: (event) => signal(`approval:${callId}`, event),
+      })
+    },
 
     async heard(heard) {
       const op = 'thread.heard'
@@ -411,46 +366,6 @@ async function exchangesOf(
 
 function taken(id: string, op: string): MillraceError {
   return new MillraceError({ op, code: 'conflict', message: `there is a thread '${id}' already` })
-}
-
-interface Decided {
-  readonly seq: number
-  readonly event: ApprovalEvent
-}
-
-/** The same decision once more is no second one. */
-function sameDecision(earlier: Decided, decision: ApprovalEvent, op: string): number {
-  const { approved, input } = earlier.event
-  const same =
-    approved === decision.approved &&
-    JSON.stringify(input) === JSON.stringify(decision.input) &&
-    remembersTheSame(earlier.event.remember, decision.remember)
-  if (same) return earlier.seq
-  const message = `the call '${decision.callId}' was ${approved ? 'approved' : 'declined'} already`
-  throw new MillraceError({ op, code: 'conflict', message })
-}
-
-/** Whoever names no rules means those of the request, which are in the log by now. */
-function remembersTheSame(kept: Remembered | undefined, asked: unknown): boolean {
-  const { for: howLong, rules = kept?.rules } = isObject(asked) ? asked : { for: asked }
-  return kept?.for === howLong && JSON.stringify(kept?.rules) === JSON.stringify(rules)
-}
-
-function tooLate(
-  state: ThreadState,
-  callId: string,
-  op: string,
-  // `call_1/call_7` is a call of a sub-agent, which `call_1` runs.
-  { isUsed = state.run?.callIds.has(callId.split('/', 1)[0] as string) ?? false } = {},
-): MillraceError {
-  if (!isUsed) {
-    const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)
-    const message = `no call '${callId}' waits for a decision; waiting: ${waiting.join(', ') || 'none'}`
-    return invalidInput(op, message)
-  }
-  const why = cancelReason(state) ?? state.error?.message ?? 'it is dealt with'
-  const message = `nobody waits for a decision about the call '${callId}' any more: ${why}`
-  return new MillraceError({ op, code: 'conflict', message })
 }
 
 function isNewRun(event: ThreadEvent): event is RunStartEvent {
