@@ -5,8 +5,28 @@ import type { Budget } from './budget.ts'
 export interface Deliveries {
   /** Trims itself when it holds about twice as many entries, or bytes, as one follower may have waiting. */
   push(entries: readonly Delivered[], limits: { readonly entries: number; readonly bytes: number }): void
-  /** A reader of what is delivered from now on. It counts as busy. */
-  open(): DeliveryReader
+  /** A place before the next delivery. It counts as busy. */
+  open(): Place
+  close(place: Place): void
+  /** How many entries, and bytes, wait there. */
+  count(place: Place): number
+  bytes(place: Place): number
+  /** The last entry that waits there. */
+  last(place: Place): Entry | undefined
+  /** The bytes of the entry that was taken last, which is being sent until the next is taken. */
+  sending(place: Place): number
+  take(place: Place): Entry | undefined
+  takeAll(place: Place): Entry[]
+  /** Idle: everything was taken and sent, so nothing is needed before the next delivery. */
+  setIdle(place: Place, isIdle: boolean): void
+}
+
+/** Where one live follower stands. Plain data, since there are many; only `Deliveries` changes it. */
+export interface Place {
+  /** The number of the next entry to take, counted in deliveries, and the bytes before it. */
+  at: number
+  bytesBefore: number
+  isIdle: boolean
 }
 
 export interface Delivered {
@@ -14,39 +34,23 @@ export interface Delivered {
   readonly bytes: number
 }
 
-/** Where one live follower stands. */
-export interface DeliveryReader {
-  /** How many entries, and bytes, wait for it. */
-  readonly count: number
-  readonly bytes: number
-  /** The last entry that waits for it. */
-  readonly last: Entry | undefined
-  /** The bytes of the entry that it has taken last, which is being sent until it takes the next. */
-  readonly sending: number
-  /** It has taken everything, and needs nothing before the next delivery. */
-  isIdle: boolean
-  take(): Entry | undefined
-  takeAll(): Entry[]
-  close(): void
-}
-
 export function deliveries(buffer: Budget): Deliveries {
-  /** The place of an entry is `first` plus its index. */
+  /** What some follower still needs, and the number of the first of them. */
   const recent: Delivered[] = []
   let first = 0
   /** The bytes of all entries that were ever pushed, and of those in `recent`. */
   let pushed = 0
   let held = 0
-  /** For each reader, the place of the first entry that it still needs, be it only to send it. */
-  const readers = new Set<() => number>()
+  const places = new Set<Place>()
   let busy = 0
 
   const end = () => first + recent.length
 
-  /** Drops the entries that no reader needs any more. */
+  /** Drops the entries that no follower needs any more. The one that was taken last is still being sent. */
   function trim() {
     let needed = end()
-    if (busy > 0) for (const needs of readers) needed = Math.min(needed, needs())
+    if (busy > 0)
+      for (const { at, isIdle } of places) needed = Math.min(needed, isIdle ? at : Math.max(first, at - 1))
     let bytes = 0
     for (const gone of recent.splice(0, needed - first)) bytes += gone.bytes
     first = needed
@@ -59,57 +63,9 @@ export function deliveries(buffer: Budget): Deliveries {
     if (busy === 0 && held > 0) trim()
   }
 
-  function open(): DeliveryReader {
-    /** The place of the next entry to take, and the bytes before it. */
-    let place = end()
-    let bytesBefore = pushed
-    let isIdle = false
-    const needs = () => (isIdle ? place : Math.max(first, place - 1))
-    readers.add(needs)
-    setBusy(1)
-    return {
-      get count() {
-        return end() - place
-      },
-      get bytes() {
-        return pushed - bytesBefore
-      },
-      get last() {
-        return place < end() ? recent.at(-1)?.entry : undefined
-      },
-      get sending() {
-        return recent[place - 1 - first]?.bytes ?? 0
-      },
-      get isIdle() {
-        return isIdle
-      },
-      set isIdle(value) {
-        if (value === isIdle) return
-        isIdle = value
-        setBusy(value ? -1 : 1)
-      },
-      take() {
-        const next = recent[place - first]
-        if (!next) return undefined
-        place++
-        bytesBefore += next.bytes
-        return next.entry
-      },
-      takeAll() {
-        const rest = recent.slice(place - first)
-        place = end()
-        bytesBefore = pushed
-        return rest.map(({ entry }) => entry)
-      },
-      close() {
-        if (readers.delete(needs) && !isIdle) setBusy(-1)
-      },
-    }
-  }
-
   return {
     push(entries, limits) {
-      if (readers.size === 0) return
+      if (places.size === 0) return
       let bytes = 0
       for (const one of entries) {
         recent.push(one)
@@ -120,6 +76,36 @@ export function deliveries(buffer: Budget): Deliveries {
       buffer.add(bytes)
       if (recent.length > 2 * limits.entries || held > 2 * limits.bytes) trim()
     },
-    open,
+    open() {
+      const place = { at: end(), bytesBefore: pushed, isIdle: false }
+      places.add(place)
+      setBusy(1)
+      return place
+    },
+    close(place) {
+      if (places.delete(place) && !place.isIdle) setBusy(-1)
+    },
+    count: ({ at }) => end() - at,
+    bytes: ({ bytesBefore }) => pushed - bytesBefore,
+    last: ({ at }) => (at < end() ? recent.at(-1)?.entry : undefined),
+    sending: ({ at }) => recent[at - 1 - first]?.bytes ?? 0,
+    take(place) {
+      const next = recent[place.at - first]
+      if (!next) return undefined
+      place.at++
+      place.bytesBefore += next.bytes
+      return next.entry
+    },
+    takeAll(place) {
+      const rest = recent.slice(place.at - first)
+      place.at = end()
+      place.bytesBefore = pushed
+      return rest.map(({ entry }) => entry)
+    },
+    setIdle(place, isIdle) {
+      if (place.isIdle === isIdle) return
+      place.isIdle = isIdle
+      setBusy(isIdle ? -1 : 1)
+    },
   }
 }

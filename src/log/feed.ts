@@ -1,7 +1,7 @@
 import type { Entry } from '../protocol/index.ts'
 import { MillraceError, toMillraceError } from '../protocol/index.ts'
 import type { Budget } from './budget.ts'
-import type { DeliveryReader } from './deliveries.ts'
+import type { Deliveries, Place } from './deliveries.ts'
 import { deliveries } from './deliveries.ts'
 import { firstOf } from './entries.ts'
 import { entryBytes } from './entry-bytes.ts'
@@ -31,8 +31,10 @@ export interface ThreadFeed {
   goLive(
     follower: Follower,
     at: { readonly cursor: number; readonly known: number },
-  ): DeliveryReader | Promise<unknown> | undefined
-  endLive(follower: Follower): void
+  ): Place | Promise<unknown> | undefined
+  endLive(follower: Follower, place: Place): void
+  /** What live followers take from. */
+  readonly deliveries: Deliveries
 }
 
 /** A thread that is being folded here. It gets each new entry at once, before any follower. */
@@ -235,7 +237,11 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       if (stale) catchUp()
       return delivered.open()
     },
-    endLive: (follower) => live.delete(follower),
+    endLive(follower, place) {
+      live.delete(follower)
+      delivered.close(place)
+    },
+    deliveries: delivered,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../protocol/index.ts'
 import type { Budget } from './budget.ts'
-import type { DeliveryReader } from './deliveries.ts'
+import type { Place } from './deliveries.ts'
 import { joinEntries } from './entries.ts'
 import { entryBytes } from './entry-bytes.ts'
 import type { Follower, ThreadFeed } from './feed.ts'
@@ -41,8 +41,9 @@ export function followFeed(
   /** Entries of its own, joined or read from the store, and how many bytes count for it. */
   let queue: Entry[] = []
   let kept = 0
-  /** Set while it is live. */
-  let live: DeliveryReader | undefined
+  /** Its place among the deliveries, while it is live. */
+  let live: Place | undefined
+  const { deliveries } = feed
   let over = isClosed || signal?.aborted === true
   let failure: unknown
   let reading: Promise<void> | undefined
@@ -52,18 +53,18 @@ export function followFeed(
 
   const self: Follower = {
     get reached() {
-      return (live?.last ?? queue.at(-1))?.seq ?? cursor
+      return ((live && deliveries.last(live)) ?? queue.at(-1))?.seq ?? cursor
     },
     get handed() {
       return cursor
     },
     expect(count, bytes, limits) {
       if (!live) return
-      const { count: waiting, bytes: waitingBytes } = live
-      if (waiting > 0 && (waiting + count > limits.entries || waitingBytes + bytes > limits.bytes))
-        return fallBehind(live)
+      const waiting = deliveries.count(live)
+      const isFull = waiting + count > limits.entries || deliveries.bytes(live) + bytes > limits.bytes
+      if (waiting > 0 && isFull) return fallBehind(live)
       if (!live.isIdle) return
-      live.isIdle = false
+      deliveries.setIdle(live, false)
       asked?.()
     },
     end(error) {
@@ -79,13 +80,13 @@ export function followFeed(
   }
 
   function endLive() {
-    feed.endLive(self)
-    live?.close()
+    if (live) feed.endLive(self, live)
     live = undefined
   }
 
   /** Reads what is waiting from the store later. The entry that it is sending stays in memory until then. */
-  function fallBehind({ sending }: DeliveryReader) {
+  function fallBehind(place: Place) {
+    const sending = deliveries.sending(place)
     endLive()
     if (sending > 0 && queue.length === 0) keep(sending)
   }
@@ -148,9 +149,10 @@ export function followFeed(
   }
 
   function takeLive(): Entry | undefined {
-    if (!live || live.count <= worthJoining) return live?.take()
-    keep(live.bytes)
-    queue = joinEntries(live.takeAll())
+    if (!live) return undefined
+    if (deliveries.count(live) <= worthJoining) return deliveries.take(live)
+    keep(deliveries.bytes(live))
+    queue = joinEntries(deliveries.takeAll(live))
     return queue.shift()
   }
 
@@ -167,7 +169,7 @@ export function followFeed(
       if (entry) return { done: false, value: entry }
       if (over) break
       if (live) {
-        live.isIdle = true
+        deliveries.setIdle(live, true)
         keep(0)
         await new Promise<void>((resolve) => {
           asked = resolve
