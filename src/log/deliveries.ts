@@ -29,7 +29,7 @@ export interface Place {
   isIdle: boolean
 }
 
-export interface Delivered {
+interface Delivered {
   readonly entry: Entry
   readonly bytes: number
 }

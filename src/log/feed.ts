@@ -72,7 +72,7 @@ const usual: Limits = { entries: 512, bytes: 1024 * 1024 }
 /** The same while the process holds too much. */
 const scarce: Limits = { ...usual, bytes: 64 * 1024 }
 export const pageSize = 512
-export const op = 'thread.follow'
+const op = 'thread.follow'
 
 interface FeedOptions {
   readonly threadId: string
