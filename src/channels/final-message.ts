@@ -1,4 +1,5 @@
 import type { Entry, ErrorJson, Outcome } from '../protocol/index.ts'
+import { isNewRun } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { findLast, readLog } from '../threads/index.ts'
 import { foldResult } from '../view/index.ts'
@@ -18,8 +19,7 @@ type Take = (entry: Entry) => FinalMessage | undefined
 /** Takes the entries after a number, as `finalMessages` does: it has read those of the run that is under way there. */
 export async function finalMessagesAfter(thread: Pick<Thread, 'id' | 'read'>, after: number): Promise<Take> {
   const log = { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
-  const isNewRun = ({ event }: Entry) => event.type === 'run-start' && event.resumes === undefined
-  const start = await findLast(log, after, isNewRun)
+  const start = await findLast(log, after, ({ event }) => isNewRun(event))
   const take = finalMessages()
   for await (const page of start ? readLog(log, { after: start.seq - 1, upTo: after }) : [])
     for (const entry of page) take(entry)

@@ -1,5 +1,5 @@
 import type { Entry, ThreadEvent, ThreadState, UserMessage } from '../protocol/index.ts'
-import { applyEntry, emptyThread } from '../protocol/index.ts'
+import { applyEntry, emptyThread, isNewRun } from '../protocol/index.ts'
 import type { Log } from './read-log.ts'
 import { findLast, readLog } from './read-log.ts'
 
@@ -29,7 +29,7 @@ export function applyControl(state: ThreadState, entry: Entry): void {
 
 /** The numbers of the inputs that a new run answers. */
 function inputsOf(event: ThreadEvent): readonly number[] {
-  return event.type === 'run-start' && event.resumes === undefined ? (event.heard ?? []) : []
+  return isNewRun(event) ? (event.heard ?? []) : []
 }
 
 /** Events that decide nothing about what comes next. */

@@ -83,7 +83,7 @@ export type {
   UserMessage,
   UserPart,
 } from './messages.ts'
-export { PROTOCOL_VERSION, textOf, toolCallsOf } from './messages.ts'
+export { PROTOCOL_VERSION, textOf, toolCallsOf, wordsOfResult } from './messages.ts'
 export type {
   BackgroundGeneration,
   Model,
@@ -160,6 +160,7 @@ export {
   cancelReason,
   conversationOf,
   emptyThread,
+  isNewRun,
   isOpen,
   nextThreadAction,
   promptOf,

@@ -107,3 +107,8 @@ export function textOf(message: Message): string {
   for (const part of message.content) if (part.type === 'text') text += part.text
   return text
 }
+
+/** What became of a call, in words: what is no text is named. */
+export function wordsOfResult(parts: readonly ToolResultPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
+}

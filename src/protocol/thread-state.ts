@@ -1,5 +1,5 @@
 import type { ErrorJson } from './errors.ts'
-import type { ApprovalEvent, Entry, InputMode, RunEvent, ThreadEvent } from './events.ts'
+import type { ApprovalEvent, Entry, InputMode, RunEvent, RunStartEvent, ThreadEvent } from './events.ts'
 import type { Message, UserMessage } from './messages.ts'
 import type { RunState } from './run-state.ts'
 import {
@@ -217,6 +217,11 @@ export function cancelReason({ stop, answering, interrupts }: ThreadState): stri
 /** It goes on sooner or later: it is under way, or waits for a person. */
 export function isOpen({ outcome }: RunState): boolean {
   return outcome === undefined || outcome === 'suspended'
+}
+
+/** The beginning of a run, and not of a process that continues one. */
+export function isNewRun(event: ThreadEvent): event is RunStartEvent {
+  return event.type === 'run-start' && event.resumes === undefined
 }
 
 /** Everything that was said, also what the model reads only a summary of, and what waits to be heard. */

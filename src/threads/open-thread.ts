@@ -16,7 +16,6 @@ import type {
   FollowOptions,
   Heard,
   OptionTable,
-  RunStartEvent,
   StateOptions,
   Telemetry,
   ThreadEvent,
@@ -26,6 +25,7 @@ import {
   checkOptions,
   invalidInput,
   isMillraceError,
+  isNewRun,
   isObject,
   isTraceContext,
   kindOf,
@@ -366,8 +366,4 @@ async function exchangesOf(
 
 function taken(id: string, op: string): MillraceError {
   return new MillraceError({ op, code: 'conflict', message: `there is a thread '${id}' already` })
-}
-
-function isNewRun(event: ThreadEvent): event is RunStartEvent {
-  return event.type === 'run-start' && event.resumes === undefined
 }

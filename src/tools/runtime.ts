@@ -10,7 +10,7 @@ import type {
   ToolCallEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
-import { isObject, messageOf, toJson } from '../protocol/index.ts'
+import { isObject, messageOf, toJson, wordsOfResult } from '../protocol/index.ts'
 import type { AdmitOptions, CallOrder, Ready } from './admit.ts'
 import { admitCall, permissionOf } from './admit.ts'
 import { andThen } from './and-then.ts'
@@ -154,7 +154,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - ticket.startedAt) : 0,
       ...(result.permission && { permission: result.permission }),
     })
-    if (wentWrong.has(result.status)) options.onFailure(name, messageOfParts(result.output))
+    if (wentWrong.has(result.status)) options.onFailure(name, wordsOfResult(result.output))
     wake()
   }
 
@@ -366,8 +366,4 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
 
 function failed(text: string, status: CallStatus = 'failed'): Result {
   return { output: [{ type: 'text', text }], isError: true, status }
-}
-
-function messageOfParts(parts: readonly ToolResultPart[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
 }

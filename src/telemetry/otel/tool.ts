@@ -8,6 +8,7 @@ import type {
   ToolSpec,
   ToolStartEvent,
 } from '../../protocol/index.ts'
+import { wordsOfResult } from '../../protocol/index.ts'
 import { fail } from './call.ts'
 import { resultOf } from './content.ts'
 import { withError } from './instruments.ts'
@@ -138,7 +139,7 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
       if (errorType !== undefined)
         fail(
           span,
-          content?.words(span, () => wordsOf(output), { agent: owner.agent, tool: name }),
+          content?.words(span, () => wordsOfResult(output), { agent: owner.agent, tool: name }),
         )
       running.delete(callId)
       inputs.delete(callId)
@@ -154,8 +155,4 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
       for (const callId of running.keys()) stop(callId, status)
     },
   }
-}
-
-function wordsOf(output: ToolResultEvent['output']): string {
-  return output.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
 }

@@ -1,4 +1,5 @@
 import type { Entry, Outcome, RunStartEvent, ThreadEvent, VoicePlace } from '../../../protocol/index.ts'
+import { isNewRun } from '../../../protocol/index.ts'
 import type { Thread } from '../../../threads/index.ts'
 import { findLast } from '../../../threads/index.ts'
 import type { Sentence, SentenceOptions } from '../sentences/sentence.ts'
@@ -159,10 +160,6 @@ export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading
       return [...rest, ...step(run, event, now)]
     },
   }
-}
-
-function isNewRun(event: ThreadEvent): event is RunStartEvent {
-  return event.type === 'run-start' && event.resumes === undefined
 }
 
 /** The number after which to read so that a run that is open at `upTo` is read whole. Reads backwards, and only as far as that run. */
