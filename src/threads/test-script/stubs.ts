@@ -1,4 +1,5 @@
-import type { JsonObject, ToolResultPart } from '../../protocol/index.ts'
+import type { JsonObject } from '../../protocol/index.ts'
+import { wordsOfResult } from '../../protocol/index.ts'
 import type { CallView } from '../../view/index.ts'
 import type { Code } from './code.ts'
 import { call as callCode, fields, literal } from './code.ts'
@@ -69,7 +70,7 @@ export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isRefused }
   const { callId, name, problem, result } = call
   const stub = problem === undefined ? stubs.tools.get(name) : undefined
   if (!stub || !(asks || isStarted(call))) {
-    const reason = wordsOf(result?.output).replace(/^Not run: /, '') || 'it had not begun'
+    const reason = wordsOfResult(result?.output ?? []).replace(/^Not run: /, '') || 'it had not begun'
     if (stub && !isRefused) stubs.verdicts.set(callId, { block: reason })
     return 2
   }
@@ -100,15 +101,11 @@ function answerOf(call: CallView, stubs: Stubs): Readonly<Record<string, Code>> 
   const isUnfinished = !status && isStarted(call) && !waitsInside(call)
   if (isUnfinished) return { error: literal('it did not come to an end') }
   if (!status || status === 'declined') return {}
-  if (status !== 'ok') return { error: literal(wordsOf(output).replace(/^The tool failed: /, '')) }
+  if (status !== 'ok') return { error: literal(wordsOfResult(output).replace(/^The tool failed: /, '')) }
   const [part] = output
   if (output.length === 1 && part?.type === 'text') return { output: literal(part.text) }
   if (output.length === 1 && part?.type === 'json' && typeof part.value !== 'string')
     return { output: literal(part.value) }
   stubs.hasContent = true
   return { output: callCode('toolContent', literal(output)) }
-}
-
-function wordsOf(parts: readonly ToolResultPart[] = []): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
 }

@@ -1,9 +1,10 @@
+import { agentDefaults } from '../../agent/index.ts'
 import type { Entry, Message } from '../../protocol/index.ts'
 import { invalidInput, textOf } from '../../protocol/index.ts'
 import type { Code } from './code.ts'
 import { call, fields, layOut, list, literal, quote } from './code.ts'
-import { readRuns } from './log.ts'
-import { optionsFor } from './options.ts'
+import type { LoggedRun } from './log.ts'
+import { closedCalls, readRuns } from './log.ts'
 import type { PlannedLeg, PlannedRound } from './plan.ts'
 import { planTest } from './plan.ts'
 
@@ -127,9 +128,14 @@ function verdictLines(verdicts: object): string[] {
 }
 
 function legLines({ begin, cancel, outcome, text, code }: PlannedLeg, declares: string): string[] {
+  const isBegun = cancel !== undefined && cancel.after > 0
   return [
     line(`${declares}run = `, begin),
-    ...(cancel ? cancelLines(cancel) : []),
+    ...(cancel
+      ? [line(`// It was ended ${isBegun ? 'when it had come so far' : 'before it did anything'}.`)]
+      : []),
+    ...(isBegun ? [line(`await untilTold(run, ${cancel.after})`)] : []),
+    ...(cancel ? [line('', call('run.cancel', quote(cancel.reason)))] : []),
     line(`${declares}result = await run.result`),
     line(`expect(result.outcome).toBe(${quote(outcome)})`),
     ...(code === undefined ? [] : [line(`expect(result.error?.code).toBe(${quote(code)})`)]),
@@ -137,16 +143,40 @@ function legLines({ begin, cancel, outcome, text, code }: PlannedLeg, declares: 
   ]
 }
 
-function cancelLines({ reason, after }: NonNullable<PlannedLeg['cancel']>): string[] {
-  return [
-    line(`// It was ended ${after > 0 ? 'when it had come so far' : 'before it did anything'}.`),
-    ...(after > 0 ? [line(`await untilTold(run, ${after})`)] : []),
-    line('', call('run.cancel', quote(reason))),
-  ]
-}
-
 function titleOf(messages: readonly Message[]): string {
   const said = messages.map(textOf).join(' ').replace(/\s+/g, ' ').trim()
   const beginning = said.slice(0, 60).replace(/[\uD800-\uDBFF]$/, '')
   return said.length > 60 ? `${beginning.trimEnd()}…` : said || 'a conversation'
+}
+
+const { maxRounds: usualRounds, toolConcurrency, maxCallsPerRound, repeatLimits } = agentDefaults
+
+/** The options that an agent needs to do what the log says: to send again as often, to run as many calls. */
+function optionsFor(
+  runs: readonly LoggedRun[],
+  rounds: readonly PlannedRound[],
+): Readonly<Record<string, Code | undefined>> {
+  const kept = runs.map(({ attempts }) => attempts.filter(({ round }) => !round.retracted).map(closedCalls))
+  const maxRounds = Math.max(...kept.map((calls) => calls.filter(({ length }) => length > 0).length))
+  const most = Math.max(0, ...kept.flat().map(({ length }) => length))
+  const repeated = kept.flatMap((calls) => {
+    const same = Map.groupBy(calls.flat(), ({ name, input }) => JSON.stringify([name, input]))
+    return [...same.values()].filter(({ length }) => length >= repeatLimits.refuse)
+  })
+  let [failures, inRow, isTooLong] = [0, 0, false]
+  for (const { steps } of rounds) {
+    const failed = steps.find((step) => 'error' in step)
+    inRow = failed ? inRow + 1 : 0
+    failures = Math.max(failures, inRow)
+    isTooLong ||= Object(failed?.error).code === 'context_overflow'
+  }
+  return {
+    retry: failures > 0 ? literal({ attempts: failures + 1, baseMs: 0 }) : undefined,
+    maxRounds: maxRounds > usualRounds ? literal(maxRounds) : undefined,
+    toolConcurrency: most > toolConcurrency ? literal(most) : undefined,
+    maxCallsPerRound: most > maxCallsPerRound ? literal(most) : undefined,
+    repeatLimits: repeated.length > 0 ? 'false' : undefined,
+    // No model reads the conversation, so it need not become shorter.
+    shorten: isTooLong ? 'false' : undefined,
+  }
 }
