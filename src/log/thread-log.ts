@@ -261,12 +261,13 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
 
   function take(entries: readonly Entry[], bytes: number) {
     for (const entry of entries) {
-      if (own.delete(entry.seq)) applyNumber(state, entry)
-      else if (isSignal(entry.event)) applyEntry(state, entry)
-      // Only an owner writes of a run.
-      else return lose('fenced')
+      const isOwn = own.delete(entry.seq)
+      // Only the owner of the thread writes the events of a run.
+      if (!isOwn && !isSignal(entry.event)) return lose('fenced')
+      if (isOwn) applyNumber(state, entry)
+      else applyEntry(state, entry)
       noteEntry(folded, entry)
-      if (isSignal(entry.event)) self.onSignal?.(entry.event)
+      if (!isOwn) self.onSignal?.(entry.event)
     }
     onGrown(bytes)
     for (const wake of waiting) wake()
