@@ -23,7 +23,7 @@ const answerTable: OptionTable<Answer> = {
   remember: anything,
 }
 
-/** The decision that a caller asks for. Throws `invalid_input` for what is none. */
+/** The decision that a caller asks for. Throws `invalid_input` if it is not one. */
 export function readAnswer(callId: string, answer: Answer): ApprovalEvent {
   if (typeof callId !== 'string' || !callId) throw invalidInput(op, 'approve() takes the id of a call first')
   if (!isObject(answer as unknown) || typeof answer.approved !== 'boolean')
