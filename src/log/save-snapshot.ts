@@ -31,7 +31,7 @@ export async function saveSnapshot(
 ): Promise<Snapshot | 'fenced' | undefined> {
   const { store, lease, last, heard, partChars = 128 * 1024 } = saving
   const { run } = state
-  // Looked at first, since a copy of a round with thousands of calls takes a tenth of a second.
+  // Measured before it is copied: a copy of thousands of calls would hold up everyone else.
   if (run && isOpen(run) && isLong(run.calls.values(), mostHeadChars)) return last
   const saved = saveThread(state)
   if (!saved || JSON.stringify(saved).length > mostHeadChars) return last

@@ -19,6 +19,9 @@ export interface ViewOptions {
   readonly before: number
 }
 
+/** Messages of so many bytes are one step of work. */
+const stepBytes = 128 * 1024
+
 /** Stands for a message that is not asked for. */
 const omitted: Message = { role: 'assistant', content: [] }
 
@@ -36,12 +39,14 @@ async function viewFrom(
   const state = snapshot ? restoreOutline(snapshot) : emptyThread()
   const heard = new Map<string, number>()
   const shed = shedder(state, options)
-  let steps = 0
-  for await (const page of readLog(log, { after: state.head }))
+  let pages = 0
+  for await (const page of readLog(log, { after: state.head })) {
     for (const entry of page) {
       applyForView(state, entry, heard)
-      if (shed(entry.event)) await pause(steps++)
+      if (shed(entry.event)) await pause(pages)
     }
+    pages++
+  }
   const dropped = state.run?.dropped ?? 0
   const messages = conversationOf(state)
   const before = Math.min(options.before, dropped + messages.length)
@@ -107,7 +112,7 @@ async function lastOf(messages: readonly Message[], bytes: number) {
   let start = messages.length
   let room = bytes
   for (; start > 0; start--) {
-    await pause(messages.length - start)
+    await pause(Math.floor((bytes - room) / stepBytes))
     const size = sizeOf(messages[start - 1] as Message)
     if (size > room && (start < messages.length || bytes === 0)) break
     room -= size
