@@ -43,8 +43,8 @@ export interface Fold {
   readonly head: number
   /** Resolves when the write under way is done. Until then, a read may return entries that the fold does not know as its own yet. */
   readonly writing: Promise<void> | undefined
-  /** Reads the log from there to its end. */
-  readOn(): Promise<void>
+  /** Reads the log from there to its end. Gives false if it was closed meanwhile, and has no use for more. */
+  readOn(): Promise<boolean>
   take(entries: readonly Entry[], bytes: number): void
   /** Nothing more comes: the thread was deleted, or, with an error, its log cannot be read. */
   end(error?: MillraceError): void
@@ -201,7 +201,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
         for (let isReady: boolean | Promise<unknown> = false; isReady !== true; ) {
           await isReady
           const known = head
-          await added.readOn()
+          if (!(await added.readOn())) return detach
           isReady = hasCaughtUp({ cursor: added.head, known })
         }
       } catch (error) {

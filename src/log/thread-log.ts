@@ -162,6 +162,7 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
       const { thread } = options
       const log = logOf(store, thread)
       let opened: ThreadLog | undefined
+      let isClosed = false
       await inTurn(thread.id, async () => {
         const folded = takeKept(thread) ?? (await openFolded(log, thread))
         opened = await threadLog(folded, {
@@ -171,11 +172,13 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
           commits,
           followers,
           onClose(isKept) {
+            isClosed = true
             if (open.get(thread.id) === opened) open.delete(thread.id)
             if (isKept) keep(folded)
           },
         })
-        open.set(thread.id, opened)
+        // It may be lost before it is open.
+        if (!isClosed) open.set(thread.id, opened)
         return undefined
       })
       return opened as unknown as ThreadLog
@@ -202,14 +205,15 @@ async function openFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promis
   return { key, played: new Map(), ...(restored ?? { state: emptyThread(), snapshot: undefined, bytes: 0 }) }
 }
 
-/** Folds the rest of the log. `onRunEnd` is called after each run. */
-async function foldOn(log: Log, folded: Folded, onRunEnd?: () => Promise<boolean>): Promise<void> {
+/** Folds the rest of the log. `onRunEnd` is called after each run; false ends the fold, which then gives false too. */
+async function foldOn(log: Log, folded: Folded, onRunEnd?: () => Promise<boolean>): Promise<boolean> {
   for await (const page of readLog(log, { after: folded.state.head }))
     for (const entry of page) {
       applyEntry(folded.state, entry)
       noteEntry(folded, entry)
-      if (entry.event.type === 'run-end' && !((await onRunEnd?.()) ?? true)) return
+      if (entry.event.type === 'run-end' && !((await onRunEnd?.()) ?? true)) return false
     }
+  return true
 }
 
 function noteEntry(folded: Folded, entry: Entry) {
@@ -231,6 +235,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   const own = new Set<number>()
   const waiting = new Set<() => void>()
   let closed = false
+  let detach: (() => void) | undefined
   let saving: Promise<void> | undefined
   /** In the middle of a run nothing is saved before this number: what could not be saved once is not tried at every commit. */
   let saveFrom = 0
@@ -353,7 +358,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
     return !closed
   }
 
-  const detach = await followers.attach(thread.id, {
+  detach = await followers.attach(thread.id, {
     get head() {
       return state.head
     },
