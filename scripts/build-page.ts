@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { gzipAsync } from '@gfx/zopfli'
 import { build } from 'vite'
 
@@ -31,9 +30,9 @@ export declare const files: readonly PageFile[]
  * The page as a module: its files are data, so that a server finds them without a file system, and whatever bundles the server
  * carries them along. It is built of the library's own client, so the library comes first.
  */
-export async function buildPage(root: URL): Promise<void> {
+export async function buildPage(root: string): Promise<void> {
   const built = await build({
-    configFile: fileURLToPath(new URL('inspector/vite.config.ts', root)),
+    configFile: join(root, 'packages/inspector/vite.config.ts'),
     logLevel: 'warn',
     build: { write: false, sourcemap: false, license: { fileName: licenses } },
   })
@@ -45,11 +44,11 @@ export async function buildPage(root: URL): Promise<void> {
     contents.filter(([path]) => path !== licenses).map(([path, content]) => pageFile(path, content)),
   )
 
-  const page = new URL('dist/page/', root)
+  const page = join(root, 'packages/millrace/dist/page')
   mkdirSync(page, { recursive: true })
-  writeFileSync(new URL('files.js', page), `export const files = ${JSON.stringify(files, null, 2)}\n`)
-  writeFileSync(new URL('files.d.ts', page), declarations)
-  for (const [path, content] of contents) if (path === licenses) writeFileSync(new URL(path, page), content)
+  writeFileSync(join(page, 'files.js'), `export const files = ${JSON.stringify(files, null, 2)}\n`)
+  writeFileSync(join(page, 'files.d.ts'), declarations)
+  for (const [path, content] of contents) if (path === licenses) writeFileSync(join(page, path), content)
 }
 
 async function pageFile(path: string, content: string | Uint8Array) {

@@ -1,52 +1,109 @@
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
 import { buildPage } from './build-page.ts'
 
-// One file for each door and few for what they share: to resolve and open a file costs more than to run what is in it, and
-// the sources are about a hundred. The types are written by tsc, which needs those of the page.
-const root = new URL('..', import.meta.url)
-const dist = new URL('dist', root)
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+// Each package becomes one file for each of its entry points and a few for what they share: to resolve and open a file costs more
+// than to run what is in it. The declarations are bundled in the same way, from what tsc writes for all packages at once.
+const root = fileURLToPath(new URL('..', import.meta.url))
+const declarations = join(root, 'node_modules/.cache/declarations')
 
-const doors = [
-  ...Object.values<string | { default: string }>(manifest.exports),
-  { default: manifest.bin.millrace },
-  // A thread runs a file of its own.
-  { default: manifest.imports['#flite-worker'] },
-  { default: manifest.imports['#onnx-worker'] },
-  { default: './dist/client/voice-worklet.js' },
-]
-  .flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
-  .map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1'))
+interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  readonly imports?: Readonly<Record<string, string | { readonly default: string }>>
+  readonly bin?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
 
-// What is installed beside it, whichever part of it is asked for.
-const packages = [manifest.dependencies, manifest.optionalDependencies, manifest.peerDependencies].flatMap(
-  Object.keys,
-)
+/** Files that are loaded by their path, and so are no module of another's bundle. */
+const loadedByPath: Readonly<Record<string, readonly string[]>> = {
+  millrace: ['client/voice-worklet'],
+  '@millrace/voice': ['voices/flite/worker', 'onnx/worker'],
+}
 
-rmSync(dist, { recursive: true, force: true })
-const bundle = await rolldown({
-  cwd: fileURLToPath(root),
-  input: Object.fromEntries(doors.map((door) => [door, `src/${door}.ts`])),
-  platform: 'neutral',
-  // Only whoever is asked for the page loads it.
-  external: [/^node:/, '#page', ...packages.map((name) => new RegExp(`^${name}($|/)`))],
+const groups: Readonly<Record<string, { name: string; test: RegExp }[]>> = {
+  millrace: [
+    { name: 'protocol', test: /src\/protocol\/(?!voice)/ },
+    { name: 'wire', test: /src\/models\/wire\// },
+    // Apart from the rest of the client, so that a page which speaks now and then loads them only then.
+    { name: 'browser-audio', test: /src\/client\/browser-/ },
+  ],
+}
+
+const stem = (path: string) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1')
+
+/** The sources that users import, by their path below `src` and without an ending. */
+function entryPoints({ exports }: Manifest): string[] {
+  return Object.values(exports).flatMap((target) =>
+    typeof target === 'string' ? [] : [stem(target.default)],
+  )
+}
+
+async function buildModules(folder: string, manifest: Manifest): Promise<void> {
+  const entries = [
+    ...entryPoints(manifest),
+    ...Object.values(manifest.bin ?? {}).map(stem),
+    ...(loadedByPath[manifest.name] ?? []),
+  ]
+  const bundle = await rolldown({
+    cwd: folder,
+    input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+    platform: 'neutral',
+    external: (id) => /^(#|[^./])/.test(id),
+  })
+  await bundle.write({
+    dir: join(folder, 'dist'),
+    sourcemap: true,
+    // The sources are in the package, where the map finds them.
+    sourcemapExcludeSources: true,
+    // It looks for the worklet beside itself.
+    chunkFileNames: ({ name }) => (name === 'browser-audio' ? 'client/[name].js' : 'shared/[name].js'),
+    codeSplitting: { groups: groups[manifest.name] ?? [] },
+  })
+  await bundle.close()
+  // npm links a program once, and sees to this only then.
+  for (const program of Object.values(manifest.bin ?? {})) chmodSync(join(folder, program), 0o755)
+}
+
+async function buildDeclarations(folder: string, name: string, manifest: Manifest): Promise<void> {
+  const written = join(declarations, name, 'src')
+  const bundle = await rolldown({
+    cwd: folder,
+    input: Object.fromEntries(entryPoints(manifest).map((entry) => [entry, join(written, `${entry}.d.ts`)])),
+    // These types are for nobody but the compiler: whoever installs the package need not install them.
+    external: (id) => /^(#|[^./])/.test(id) && id !== '@standard-schema/spec',
+    plugins: [dts({ dtsInput: true, sourcemap: false })],
+  })
+  await bundle.write({ dir: join(folder, 'dist'), chunkFileNames: 'shared/[name].d.ts' })
+  await bundle.close()
+}
+
+function writeDeclarations(): void {
+  rmSync(declarations, { recursive: true, force: true })
+  const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+const packages = readdirSync(join(root, 'packages')).map((name) => {
+  const folder = join(root, 'packages', name)
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return { name, folder, manifest }
 })
-await bundle.write({
-  dir: fileURLToPath(dist),
-  // It looks for the worklet beside itself.
-  chunkFileNames: ({ name }) => (name === 'browser-audio' ? 'client/[name].js' : 'shared/[name].js'),
-  codeSplitting: {
-    groups: [
-      { name: 'protocol', test: /src\/protocol\/(?!voice)/ },
-      { name: 'wire', test: /src\/models\/wire\// },
-      // Apart from the rest of the client, so that a page which speaks now and then loads them only then.
-      { name: 'browser-audio', test: /src\/client\/browser-/ },
-    ],
-  },
-})
-await bundle.close()
-// npm links it once, and sees to this only then.
-chmodSync(new URL(manifest.bin.millrace, root), 0o755)
+const published = packages.filter(({ manifest }) => !manifest.private)
+
+for (const { folder, manifest } of published) {
+  rmSync(join(folder, 'dist'), { recursive: true, force: true })
+  await buildModules(folder, manifest)
+  for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(join(root, file), join(folder, file))
+}
+cpSync(join(root, 'README.md'), join(root, 'packages/millrace/README.md'))
+// It is made of the client, as it was just built; the declarations need those of the page.
 await buildPage(root)
+writeDeclarations()
+for (const { name, folder, manifest } of published) await buildDeclarations(folder, name, manifest)

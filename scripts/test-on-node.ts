@@ -22,8 +22,8 @@ if (!existsSync(binary))
 
 // Without those that try thousands of cases, kill processes, or wait for connections to be closed.
 const slow = /(client.server|sqlite.(processes|migrate)|long-.*|storm|takeover)\.test\.ts$/
-const tests = globSync('src/{protocol,view,log,agent,models/wire,threads}/**/*.test.ts', { cwd: root })
-  .concat(globSync('src/{client,protocols,tools}/*.test.ts', { cwd: root }))
+const tests = globSync('packages/millrace/src/{protocol,view,log,agent,models/wire,threads}/**/*.test.ts', { cwd: root })
+  .concat(globSync('packages/millrace/src/{client,protocols,tools}/*.test.ts', { cwd: root }))
   .filter((file) => !slow.test(file) && !readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"))
 
 const options = [process.env.NODE_OPTIONS]

@@ -1,4 +1,5 @@
-import type { ScriptRound, SimulatedRequest } from '../src/testing/index.ts'
+import type { SimulatedRequest } from '@millrace/simulator'
+import type { ScriptRound } from '../packages/millrace/src/testing/index.ts'
 
 // The provider that the documents' programs talk to, whichever they name: their requests are led to a simulator on this
 // machine, so that a program runs as it stands in the document, without a key and without the network.

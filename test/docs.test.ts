@@ -2,8 +2,8 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
+import { type ProviderSimulator, providerSimulator } from '@millrace/simulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ProviderSimulator, providerSimulator } from '../src/testing/index.ts'
 import { answerTo, docsEnv, leadTo } from './docs-provider.ts'
 import { linkFaults } from './links.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
@@ -35,15 +35,16 @@ describe('programs', () => {
   afterAll(() => provider.close())
   beforeAll(async () => {
     provider = await providerSimulator(answerTo)
-    if (!existsSync(join(root, 'dist', 'index.js')))
-      throw new Error('there is no dist/index.js: run npm run build')
+    if (!existsSync(join(root, 'packages/millrace/dist/index.js')))
+      throw new Error('there is no packages/millrace/dist/index.js: run npm run build')
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     for (const program of programs) writeFileSync(join(folder, fileOf(program)), program.code)
     const config = {
       extends: '../../tsconfig.json',
       // Two programs may use the same names, also if one of them imports nothing.
-      compilerOptions: { moduleDetection: 'force' },
+      // The types are those that users get.
+      compilerOptions: { moduleDetection: 'force', customConditions: [] },
       include: ['./*.ts'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))

@@ -2,8 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { elsewhere, fill, folder, hasSandbox, inside } from '../src/tools/shell/sandbox/sandbox.test-kit.ts'
-import { sandboxRefusal } from '../src/tools/shell/sandbox/sandbox.ts'
+import {
+  elsewhere,
+  fill,
+  folder,
+  hasSandbox,
+  inside,
+} from '../packages/tools/src/shell/sandbox/sandbox.test-kit.ts'
+import { sandboxRefusal } from '../packages/tools/src/shell/sandbox/sandbox.ts'
 
 /** A workspace, and beside it what a user has. */
 interface Place {

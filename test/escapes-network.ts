@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { WebFetchOptions } from '../src/tools/built-in.ts'
+import type { WebFetchOptions } from '../packages/tools/src/index.ts'
 
 type Lookup = NonNullable<WebFetchOptions['lookup']>
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { permission } from '../src/tools/built-in.ts'
-import { elsewhere, hasSandbox } from '../src/tools/shell/sandbox/sandbox.test-kit.ts'
+import { permission } from '../packages/tools/src/index.ts'
+import { elsewhere, hasSandbox } from '../packages/tools/src/shell/sandbox/sandbox.test-kit.ts'
 import { write } from './escapes-rows.ts'
 import { careful, harmless, openWorld, type Row, resultsIn, type World, wordsOf } from './escapes-world.ts'
 

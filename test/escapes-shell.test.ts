@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { permission } from '../src/tools/built-in.ts'
+import { permission } from '../packages/tools/src/index.ts'
 import { denied, lines, operands, ordinary, places, unknownOperands } from './escapes-shell.ts'
 import { harmless, openWorld, refused, resultsIn, type World, wordsOf } from './escapes-world.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/protocol/index.ts'
+import type { JsonObject } from '../packages/millrace/src/protocol/index.ts'
 import { write } from './escapes-rows.ts'
 import type { Row } from './escapes-world.ts'
 

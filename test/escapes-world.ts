@@ -17,11 +17,11 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, vi } from 'vitest'
-import { agent } from '../src/agent/index.ts'
-import type { JsonObject, RunEvent, ToolResultEvent } from '../src/protocol/index.ts'
-import { scriptedModel } from '../src/testing/index.ts'
-import { files, permission, shell, webFetch } from '../src/tools/built-in.ts'
-import type { Policy, Tool, Toolbox } from '../src/tools/index.ts'
+import { agent } from '../packages/millrace/src/agent/index.ts'
+import type { JsonObject, RunEvent, ToolResultEvent } from '../packages/millrace/src/protocol/index.ts'
+import { scriptedModel } from '../packages/millrace/src/testing/index.ts'
+import type { Policy, Tool, Toolbox } from '../packages/millrace/src/tools/index.ts'
+import { files, permission, shell, webFetch } from '../packages/tools/src/index.ts'
 import { type Network, network } from './escapes-network.ts'
 
 /** What a hostile model calls. In its texts OUTSIDE, WORKSPACE, PRIVATE, PUBLIC and TOKEN are filled in. */

@@ -4,12 +4,16 @@ import { expect, test } from 'vitest'
 import { root } from './root.ts'
 
 /** The folds of the log. Everything else reads what they make of it. */
-const folds = ['src/protocol/run-state.ts', 'src/protocol/thread-state.ts', 'src/view/fold.ts']
+const folds = [
+  'packages/millrace/src/protocol/run-state.ts',
+  'packages/millrace/src/protocol/thread-state.ts',
+  'packages/millrace/src/view/fold.ts',
+]
 
 /** What is spoken is a fold of its own, to utterances. */
-const spoken = 'src/channels/voice/speaking/reading.ts'
+const spoken = 'packages/voice/src/speaking/reading.ts'
 
-const events = readFileSync(join(root, 'src/protocol/events.ts'), 'utf8')
+const events = readFileSync(join(root, 'packages/millrace/src/protocol/events.ts'), 'utf8')
 const [, modelEvents = ''] = /export type ModelEvent =([\s\S]*?\n)\n/.exec(events) ?? []
 
 /** The types of events that only a log has: a model's events are switched over where models are read. */
@@ -30,9 +34,9 @@ function switchesIn(source: string): string[] {
 
 test('the log is folded in three places, and the compiler names them when an event is added', () => {
   expect(logTypes).toHaveLength(15)
-  const paths = globSync(['src/**/*.ts', 'inspector/**/*.{ts,tsx}'], { cwd: root }).filter(
-    (path) => !/\.test(-kit)?\.tsx?$/.test(path) && path !== spoken,
-  )
+  const paths = globSync(['packages/*/src/**/*.ts', 'packages/inspector/**/*.{ts,tsx}'], {
+    cwd: root,
+  }).filter((path) => !/\.test(-kit)?\.tsx?$/.test(path) && path !== spoken)
   const found = paths.flatMap((path) =>
     switchesIn(readFileSync(join(root, path), 'utf8')).map((text) => [path, text] as const),
   )

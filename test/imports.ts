@@ -4,6 +4,8 @@ export interface Import {
   readonly typeOnly: boolean
   /** `export * from` or `export * as name from`. */
   readonly star: boolean
+  /** `import('…')`, of a module or of its types. */
+  readonly dynamic: boolean
 }
 
 interface Token {
@@ -35,18 +37,18 @@ export function importsOf(source: string): Import[] {
 
 function readImport(tokens: readonly Token[], start: number): Import | undefined {
   const first = tokens[start]
-  if (first?.kind === 'string') return { specifier: first.text, typeOnly: false, star: false }
+  if (first?.kind === 'string') return { specifier: first.text, typeOnly: false, star: false, dynamic: false }
   if (first?.text === '(') {
     const argument = tokens[start + 1]
     return argument?.kind === 'string'
-      ? { specifier: argument.text, typeOnly: false, star: false }
+      ? { specifier: argument.text, typeOnly: false, star: false, dynamic: true }
       : undefined
   }
   const second = tokens[start + 1]
   // `import type from './x.ts'` imports a value that is called `type`.
   const typeOnly = first?.text === 'type' && second?.text !== 'from' && second?.text !== ','
   const specifier = readFrom(tokens, start)
-  return specifier === undefined ? undefined : { specifier, typeOnly, star: false }
+  return specifier === undefined ? undefined : { specifier, typeOnly, star: false, dynamic: false }
 }
 
 function readExport(tokens: readonly Token[], start: number): Import | undefined {
@@ -55,7 +57,7 @@ function readExport(tokens: readonly Token[], start: number): Import | undefined
   const opening = tokens[at]?.text
   if (opening !== '{' && opening !== '*') return undefined
   const specifier = readFrom(tokens, at)
-  return specifier === undefined ? undefined : { specifier, typeOnly, star: opening === '*' }
+  return specifier === undefined ? undefined : { specifier, typeOnly, star: opening === '*', dynamic: false }
 }
 
 /** Reads a clause of names up to `from '…'`; undefined if something else comes, as in `export { a }` with no `from`. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { agent, millrace } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { expect, test } from 'vitest'
-import { readServerOptions } from '../src/server/options.ts'
-import { defaultRoom } from '../src/threads/app.ts'
+import { readServerOptions } from '../packages/millrace/src/server/options.ts'
+import { defaultRoom } from '../packages/millrace/src/threads/app.ts'
 import { root } from './root.ts'
 
 const units: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, s: 1000 }

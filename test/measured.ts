@@ -1,3 +1,5 @@
+import type { Conventions } from '@millrace/otel'
+import { providerSimulator } from '@millrace/simulator'
 import type { Meter, MeterProvider as MeterProviderApi } from '@opentelemetry/api'
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import {
@@ -8,15 +10,14 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { z } from 'zod'
-import { agent } from '../src/agent/index.ts'
-import { anthropic } from '../src/models/anthropic.ts'
-import type { Telemetry } from '../src/protocol/index.ts'
-import type { Conventions } from '../src/telemetry/otel.ts'
-import { otel } from '../src/telemetry/otel.ts'
-import { providerSimulator, scriptedModel } from '../src/testing/index.ts'
-import type { ThreadStore } from '../src/threads/index.ts'
-import { memoryStore, millrace } from '../src/threads/index.ts'
-import { tool } from '../src/tools/index.ts'
+import { agent } from '../packages/millrace/src/agent/index.ts'
+import { anthropic } from '../packages/millrace/src/models/anthropic.ts'
+import type { Telemetry } from '../packages/millrace/src/protocol/index.ts'
+import { scriptedModel } from '../packages/millrace/src/testing/index.ts'
+import type { ThreadStore } from '../packages/millrace/src/threads/index.ts'
+import { memoryStore, millrace } from '../packages/millrace/src/threads/index.ts'
+import { tool } from '../packages/millrace/src/tools/index.ts'
+import { otel } from '../packages/otel/src/otel.ts'
 import type { Metric } from './prometheus-names.ts'
 
 /** A metric that has been measured, with all the attributes that were ever on it. */

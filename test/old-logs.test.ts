@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, type Entry, memoryStore, millrace, textOf, tool } from '../src/index.ts'
-import { scriptedModel } from '../src/testing/index.ts'
-import { labelOf } from '../src/threads/label.ts'
+import { agent, type Entry, memoryStore, millrace, textOf, tool } from '../packages/millrace/src/index.ts'
+import { scriptedModel } from '../packages/millrace/src/testing/index.ts'
+import { labelOf } from '../packages/millrace/src/threads/label.ts'
 import { root } from './root.ts'
 
 // Logs as earlier versions wrote them. These files are never changed: whoever has such a log in a database wants it read.

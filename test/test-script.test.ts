@@ -3,8 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { testScript } from '../src/testing/index.ts'
-import { converse, type Deed, tester } from '../src/threads/test-script/test-script.test-kit.ts'
+import { testScript } from '../packages/millrace/src/testing/index.ts'
+import {
+  converse,
+  type Deed,
+  tester,
+} from '../packages/millrace/src/threads/test-script/test-script.test-kit.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
 

@@ -15,7 +15,7 @@ import { sizes } from '../bench/voice/size.ts'
 import type { Told } from '../bench/voice/spoken.ts'
 import { figuresOf } from '../bench/voice/spoken.ts'
 import { faultsOf } from '../bench/voice/verdict.ts'
-import type { TurnRecord } from '../src/protocol/index.ts'
+import type { TurnRecord } from '../packages/millrace/src/protocol/index.ts'
 import { plainEnv, run } from './processes.ts'
 import { root } from './root.ts'
 

@@ -5,12 +5,12 @@ import { plainEnv, run } from './processes.ts'
 import { root } from './root.ts'
 
 const manifest: { readonly exports: Readonly<Record<string, { readonly default?: string }>> } = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
+  readFileSync(join(root, 'packages/millrace/package.json'), 'utf8'),
 )
 
-/** The sources behind what the package exports, but for the one that is OpenTelemetry. */
-const doors = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-  subpath === './otel' ? [] : (target.default?.replace(/^\.\/dist\/(.*)\.js$/, './src/$1.ts') ?? []),
+/** The sources behind what `millrace` exports. */
+const entries = Object.values(manifest.exports).flatMap(
+  (target) => target.default?.replace(/^\.\/dist\/(.*)\.js$/, './packages/millrace/src/$1.ts') ?? [],
 )
 
 /** Runs a program for which it is as if OpenTelemetry were not installed; tells what of it was asked for all the same. */
@@ -28,21 +28,21 @@ async function withoutIt(program: string) {
     process.on('exit', () => console.log(JSON.stringify(asked)))
     ${program}
   `
-  const args = ['--no-warnings', '--input-type=module', '--eval', source]
+  const args = ['--conditions=@millrace/source', '--no-warnings', '--input-type=module', '--eval', source]
   return run(process.execPath, args, { cwd: root, env: plainEnv() })
 }
 
 const nothing = { exit: 0, stdout: '[]\n', stderr: '' }
 
-test('importing anything but millrace/otel asks for nothing of OpenTelemetry', async () => {
-  expect(doors).toContain('./src/index.ts')
-  expect(await withoutIt(doors.map((path) => `await import('${path}')`).join('\n'))).toEqual(nothing)
+test('importing anything of millrace asks for nothing of OpenTelemetry', async () => {
+  expect(entries).toContain('./packages/millrace/src/index.ts')
+  expect(await withoutIt(entries.map((path) => `await import('${path}')`).join('\n'))).toEqual(nothing)
 })
 
 test('nor does a run that nobody looks on at, or one in a thread, or one that a logger is told of', async () => {
   const program = `
-    const { agent, logs, millrace } = await import('./src/index.ts')
-    const { scriptedModel } = await import('./src/testing/index.ts')
+    const { agent, logs, millrace } = await import('./packages/millrace/src/index.ts')
+    const { scriptedModel } = await import('./packages/millrace/src/testing/index.ts')
     const lines = []
     const logger = { debug() {}, info: (...line) => lines.push(line), warn() {}, error() {} }
     const model = () => scriptedModel(() => 'Yes.')
@@ -58,8 +58,8 @@ test('nor does a run that nobody looks on at, or one in a thread, or one that a 
   expect(await withoutIt(program)).toEqual(nothing)
 })
 
-test('only millrace/otel does', async () => {
-  const { exit, stdout, stderr } = await withoutIt(`await import('./src/telemetry/otel.ts')`)
+test('only @millrace/otel does', async () => {
+  const { exit, stdout, stderr } = await withoutIt(`await import('./packages/otel/src/index.ts')`)
   expect(exit).not.toBe(0)
   expect(stdout).toMatch('@opentelemetry/api')
   expect(stderr).toMatch('@opentelemetry/api is not installed')

@@ -1,7 +1,7 @@
-import type { Agent, AgentOptions, Model, RunEvent } from '../../dist/index.js'
-import { agent, tool } from '../../dist/index.js'
-import { anthropic } from '../../dist/models/anthropic.js'
-import { openai, openaiChat } from '../../dist/models/openai.js'
+import type { Agent, AgentOptions, Model, RunEvent } from 'millrace'
+import { agent, tool } from 'millrace'
+import { anthropic } from 'millrace/anthropic'
+import { openai, openaiChat } from 'millrace/openai'
 import type { BenchTool, Client, Listener, Setting, Wire } from '../contract.ts'
 
 const models: Record<Wire, (setting: Setting) => Model> = {
@@ -28,7 +28,7 @@ export const clientWith = (more: Pick<AgentOptions, 'telemetry'> = {}): Client =
   packages: [],
   wires: ['chat', 'responses', 'messages'],
   imports: `export { agent, tool } from '../../dist/index.js'
-export { openai } from '../../dist/models/openai.js'`,
+export { openai } from 'millrace/openai'`,
   open(setting) {
     const { tools, maxRounds } = setting
     const common = { model: models[setting.wire](setting), maxRounds, retry: { attempts: 1 }, ...more }

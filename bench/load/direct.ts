@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { createServer, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { agent } from '../../dist/index.js'
-import { millrace } from '../../dist/server/index.js'
-import { scriptedModel } from '../../dist/testing/index.js'
+import { agent } from 'millrace'
+import { millrace } from 'millrace/server'
+import { scriptedModel } from 'millrace/testing'
 
 // What it buys that Node writes a followed thread itself instead of reading the body of its Response:
 //   npm run build && node bench/load/direct.ts [rounds]

@@ -1,4 +1,4 @@
-import type { NewThread, ThreadEvent, ThreadStore } from '../../dist/index.js'
+import type { NewThread, ThreadEvent, ThreadStore } from 'millrace'
 import { messageFor } from './turn.ts'
 
 /** The id of the thread that is very long. */

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sqliteStore } from '../../dist/log/sqlite.js'
+import { sqliteStore } from 'millrace/sqlite'
 import type { Api } from './api.ts'
 import { api } from './api.ts'
 import type { FollowersAnswers } from './followers.ts'

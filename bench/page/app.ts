@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Model, ThreadStore } from '../../dist/index.js'
-import { agent } from '../../dist/index.js'
-import { sqliteStore } from '../../dist/log/sqlite.js'
-import { millrace } from '../../dist/server/index.js'
+import type { Model, ThreadStore } from 'millrace'
+import { agent } from 'millrace'
+import { millrace } from 'millrace/server'
+import { sqliteStore } from 'millrace/sqlite'
 
 export interface App {
   readonly url: string

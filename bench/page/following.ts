@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { client } from 'millrace/client'
 import type { Page } from 'playwright-core'
-import { client } from '../../dist/client/index.js'
 import { cut, longAnswer } from './answer.ts'
 import { openApp } from './app.ts'
 import type { Browser } from './browser.ts'

@@ -1,4 +1,4 @@
-import type { Entry } from '../../dist/client/index.js'
+import type { Entry } from 'millrace/client'
 
 type Event = Entry['event']
 

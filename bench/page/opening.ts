@@ -1,4 +1,4 @@
-import { scriptedModel } from '../../dist/testing/index.js'
+import { scriptedModel } from 'millrace/testing'
 import { grouped } from '../works/work.ts'
 import type { App } from './app.ts'
 import { openApp } from './app.ts'

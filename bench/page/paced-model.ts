@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Model } from '../../dist/index.js'
+import type { Model } from 'millrace'
 
 /** Says these pieces over and over, so many a second, until it is stopped. */
 export function pacedModel(pieces: readonly string[], perSecond: number): Model {

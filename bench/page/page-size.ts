@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { files } from '../../dist/page/files.js'
+import { files } from '../../packages/millrace/dist/page/files.js'
 import type { Table } from './results.ts'
 import { rowOf } from './results.ts'
 

@@ -1,6 +1,6 @@
 import type { Attributes, Context, Meter, Span } from '@opentelemetry/api'
 import { context, metrics, SpanKind, trace } from '@opentelemetry/api'
-import type { Telemetry } from '../../dist/index.js'
+import type { Telemetry } from 'millrace'
 
 /**
  * A floor: the spans and metrics that `otel()` makes of these works, and nothing else. It knows that nothing fails, is tried again, resumed

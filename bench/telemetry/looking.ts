@@ -1,6 +1,6 @@
 import { Console } from 'node:console'
 import { Writable } from 'node:stream'
-import type { Telemetry } from '../../dist/index.js'
+import type { Telemetry } from 'millrace'
 import type { WayName } from './ways.ts'
 
 /** Somebody who looks on at the runs of this process. */
@@ -44,7 +44,7 @@ const open: Readonly<Record<WayName, (receiver: string) => Looking | Promise<Loo
   },
   'no-sdk': async () => ({ ...keepsNothing, telemetry: await otel() }),
   async logs() {
-    const { logs } = await import('../../dist/index.js')
+    const { logs } = await import('millrace')
     let count = 0
     const nowhere = new Writable({
       write(_, __, done) {
@@ -58,11 +58,11 @@ const open: Readonly<Record<WayName, (receiver: string) => Looking | Promise<Loo
 
 export const look = async (way: WayName, receiver: string) => open[way](receiver)
 
-type OtelOptions = Parameters<typeof import('../../dist/telemetry/otel.js').otel>[0]
+type OtelOptions = Parameters<typeof import('@millrace/otel').otel>[0]
 type SdkOptions = NonNullable<ConstructorParameters<typeof import('@opentelemetry/sdk-node').NodeSDK>[0]>
 
 async function otel(options?: OtelOptions): Promise<Telemetry> {
-  return (await import('../../dist/telemetry/otel.js')).otel(options)
+  return (await import('@millrace/otel')).otel(options)
 }
 
 /**

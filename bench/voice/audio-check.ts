@@ -1,4 +1,4 @@
-import type { AudioFrame, VoiceEvent } from '../../src/protocol/voice.ts'
+import type { AudioFrame, VoiceEvent } from '../../packages/millrace/src/protocol/voice.ts'
 import { roundTexts } from './answer.ts'
 
 /** Follows what a socket is told of a voice, and notes what is wrong with it. */

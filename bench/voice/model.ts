@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Message, Model } from '../../dist/index.js'
-import { toolCall } from '../../dist/index.js'
+import type { Message, Model } from 'millrace'
+import { toolCall } from 'millrace'
 import { lookUpOrder } from '../server/tool-schemas.ts'
 import { roundTexts, wordsOf } from './answer.ts'
 import type { Mark } from './said.ts'

@@ -1,6 +1,6 @@
-import type { Speech } from '../../dist/channels/voice.js'
-import { flite, moonshine, silero } from '../../dist/channels/voice.js'
-import { isMillraceError } from '../../dist/index.js'
+import type { Speech } from '@millrace/voice'
+import { flite, moonshine, silero } from '@millrace/voice'
+import { isMillraceError } from 'millrace'
 import { measure, median } from '../process/measure.ts'
 import type { PartsSize } from './size.ts'
 

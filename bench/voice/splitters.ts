@@ -1,4 +1,4 @@
-import { sentences, splitSentences } from '../../dist/channels/voice.js'
+import { sentences, splitSentences } from '@millrace/voice'
 
 /** One way to make sentences of a text. What is given are sentences without the space around them, none of them empty. */
 export interface Splitter {

@@ -1,4 +1,4 @@
-import { cases } from '../../src/channels/voice/sentences/cases.test-kit.ts'
+import { cases } from '../../packages/voice/src/sentences/cases.test-kit.ts'
 import { during, measure, median } from '../process/measure.ts'
 import { livekit } from './livekit.ts'
 import { pieces, prose } from './prose.ts'

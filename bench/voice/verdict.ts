@@ -1,4 +1,4 @@
-import type { TurnRecord } from '../../src/protocol/voice.ts'
+import type { TurnRecord } from '../../packages/millrace/src/protocol/voice.ts'
 import { answerChars, sentenceCount } from './answer.ts'
 import type { HeardThread, ReadThread } from './clients.ts'
 import type { Scene } from './scenes.ts'

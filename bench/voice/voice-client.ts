@@ -1,6 +1,6 @@
 import WebSocket from 'ws'
-import type { TurnRecord, VoiceCommand, VoiceEvent } from '../../src/protocol/voice.ts'
-import { readAudioFrame } from '../../src/protocol/voice.ts'
+import type { TurnRecord, VoiceCommand, VoiceEvent } from '../../packages/millrace/src/protocol/voice.ts'
+import { readAudioFrame } from '../../packages/millrace/src/protocol/voice.ts'
 import { audioCheck } from './audio-check.ts'
 import type { Player } from './player.ts'
 import { player } from './player.ts'

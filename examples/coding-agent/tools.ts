@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { files, permission, permissionFile, shell, webFetch } from 'millrace/tools'
+import { files, permission, permissionFile, shell, webFetch } from '@millrace/tools'
 
 // Also for the chat in a terminal: npx millrace --tools examples/coding-agent/tools.ts
 

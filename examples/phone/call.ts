@@ -1,5 +1,5 @@
+import type { Speech, SpeechChunk } from '@millrace/voice'
 import type { RemoteThread, TurnRecord } from 'millrace/client'
-import type { Speech, SpeechChunk } from 'millrace/voice'
 import { telephone } from './telephone.ts'
 
 /** What a caller says. */

@@ -1,6 +1,7 @@
+import { providerSimulator } from '@millrace/simulator'
 import { type JsonValue, type Message, type Model, textOf, toolCallsOf } from 'millrace'
 import { openaiChat } from 'millrace/openai'
-import { providerSimulator, type ScriptRound, type ScriptStep } from 'millrace/testing'
+import type { ScriptRound, ScriptStep } from 'millrace/testing'
 import { aloud, idsIn, isOnPhone } from './aloud.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { euros, type Order, type Parcel } from './orders.ts'

@@ -1,5 +1,5 @@
+import { flite, listener, type Voice, voice } from '@millrace/voice'
 import { isMillraceError } from 'millrace'
-import { flite, listener, type Voice, voice } from 'millrace/voice'
 
 /** The desk speaks and listens, as far as what that takes is installed: the page shows no more buttons than that. */
 export function deskVoice(): Voice | undefined {

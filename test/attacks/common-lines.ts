@@ -1,5 +1,5 @@
-import { permission } from '../../src/tools/built-in.ts'
-import type { Policy, Ruling } from '../../src/tools/index.ts'
+import type { Policy, Ruling } from '../../packages/millrace/src/tools/index.ts'
+import { permission } from '../../packages/tools/src/index.ts'
 
 type Decision = Ruling['decision']
 

@@ -1,5 +1,5 @@
-import { permission, shell } from '../../src/tools/built-in.ts'
-import type { Policy, Ruling } from '../../src/tools/index.ts'
+import type { Policy, Ruling } from '../../packages/millrace/src/tools/index.ts'
+import { permission, shell } from '../../packages/tools/src/index.ts'
 import { type Outcome, shellPath } from './jail.ts'
 import type { ShellName } from './table.ts'
 import type { World } from './world.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Message, Model, ModelEvent } from '../../src/protocol/index.ts'
-import { tool } from '../../src/tools/index.ts'
+import type { Message, Model, ModelEvent } from '../../packages/millrace/src/protocol/index.ts'
+import { tool } from '../../packages/millrace/src/tools/index.ts'
 import { answerText, wordMs } from './options.ts'
 
 /** So much a `large` tool gives. */

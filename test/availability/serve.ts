@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { answer, configOf } from '../../bench/load/process.ts'
-import { agent } from '../../src/agent/index.ts'
-import { sqliteStore } from '../../src/log/sqlite.ts'
-import { millrace } from '../../src/server/index.ts'
+import { agent } from '../../packages/millrace/src/agent/index.ts'
+import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
+import { millrace } from '../../packages/millrace/src/server/index.ts'
 import { model, tools } from './model.ts'
 import { appOptions, limits, userOf } from './options.ts'
 

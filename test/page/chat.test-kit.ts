@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib'
-import type { ProviderSimulator } from 'millrace/testing'
+import type { ProviderSimulator } from '@millrace/simulator'
 import type { Locator, Page } from 'playwright-core'
 
 /** What a person does at the page, and what they look at. */

@@ -1,5 +1,5 @@
-import type { Listener, Speech, VoiceOptions } from 'millrace/voice'
-import { voice } from 'millrace/voice'
+import type { Listener, Speech, VoiceOptions } from '@millrace/voice'
+import { voice } from '@millrace/voice'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { chatOf } from './chat.test-kit.ts'

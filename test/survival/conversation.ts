@@ -1,9 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import type { RemoteThread } from '../../src/client/index.ts'
-import { client } from '../../src/client/index.ts'
-import type { Entry, InputMode, ThreadState } from '../../src/protocol/index.ts'
-import { applyEntry, emptyThread, isMillraceError, nextThreadAction } from '../../src/protocol/index.ts'
+import type { RemoteThread } from '../../packages/millrace/src/client/index.ts'
+import { client } from '../../packages/millrace/src/client/index.ts'
+import type { Entry, InputMode, ThreadState } from '../../packages/millrace/src/protocol/index.ts'
+import {
+  applyEntry,
+  emptyThread,
+  isMillraceError,
+  nextThreadAction,
+} from '../../packages/millrace/src/protocol/index.ts'
 import { messageText } from './plot.ts'
 import type { Random } from './random.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { client } from '../../src/client/index.ts'
+import { client } from '../../packages/millrace/src/client/index.ts'
 import { converse, patience, reader, readLog } from './conversation.ts'
 import { randomPlot } from './plot.ts'
 import type { CuttingProxy } from './proxy.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { agent } from '../../src/agent/index.ts'
-import { anthropic } from '../../src/models/anthropic.ts'
-import { openai, openaiChat } from '../../src/models/openai.ts'
-import { tool } from '../../src/tools/index.ts'
+import { agent } from '../../packages/millrace/src/agent/index.ts'
+import { anthropic } from '../../packages/millrace/src/models/anthropic.ts'
+import { openai, openaiChat } from '../../packages/millrace/src/models/openai.ts'
+import { tool } from '../../packages/millrace/src/tools/index.ts'
 import { writeDeed } from './deeds.ts'
 
 /** How each tool of the desk may be repeated; whoever holds the deeds against the log has to know. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { client } from '../../src/client/index.ts'
-import { nextThreadAction } from '../../src/protocol/index.ts'
+import { client } from '../../packages/millrace/src/client/index.ts'
+import { nextThreadAction } from '../../packages/millrace/src/protocol/index.ts'
 import { patience, reader } from './conversation.ts'
 import type { Plot } from './plot.ts'
 import { messageText } from './plot.ts'

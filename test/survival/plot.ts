@@ -1,6 +1,7 @@
-import type { JsonObject } from '../../src/protocol/index.ts'
-import { isObject } from '../../src/protocol/index.ts'
-import type { ScriptStep, SimulatedRequest } from '../../src/testing/index.ts'
+import type { SimulatedRequest } from '@millrace/simulator'
+import type { JsonObject } from '../../packages/millrace/src/protocol/index.ts'
+import { isObject } from '../../packages/millrace/src/protocol/index.ts'
+import type { ScriptStep } from '../../packages/millrace/src/testing/index.ts'
 import type { DeskTool } from './desk.ts'
 import { random } from './random.ts'
 

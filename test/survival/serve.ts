@@ -1,5 +1,5 @@
-import { sqliteStore } from '../../src/log/sqlite.ts'
-import { millrace } from '../../src/server/index.ts'
+import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
+import { millrace } from '../../packages/millrace/src/server/index.ts'
 import { deskAgents, dieIf } from './desk.ts'
 import type { ServerConfig } from './server-process.ts'
 

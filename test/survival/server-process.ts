@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import type { AppOptions } from '../../src/threads/index.ts'
+import type { AppOptions } from '../../packages/millrace/src/threads/index.ts'
 
 export interface ServerConfig extends Pick<AppOptions, 'leaseMs' | 'recoverMs' | 'flushMs' | 'maxLosses'> {
   readonly port: number

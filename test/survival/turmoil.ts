@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
-import type { Entry } from '../../src/protocol/index.ts'
+import type { Entry } from '../../packages/millrace/src/protocol/index.ts'
 import type { Conversation } from './conversation.ts'
 import { converse, openThreads, readLog, standing } from './conversation.ts'
 import type { Deed } from './deeds.ts'

@@ -1,12 +1,12 @@
-import { joinEntries } from '../../src/log/entries.ts'
-import type { CallStatus, Entry, Outcome, ThreadEvent } from '../../src/protocol/index.ts'
+import { joinEntries } from '../../packages/millrace/src/log/entries.ts'
+import type { CallStatus, Entry, Outcome, ThreadEvent } from '../../packages/millrace/src/protocol/index.ts'
 import {
   applyEntry,
   conversationOf,
   emptyThread,
   findUnpaired,
   nextThreadAction,
-} from '../../src/protocol/index.ts'
+} from '../../packages/millrace/src/protocol/index.ts'
 import type { Conversation } from './conversation.ts'
 import type { Deed } from './deeds.ts'
 import { type DeskTool, repeats } from './desk.ts'

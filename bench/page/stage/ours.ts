@@ -1,5 +1,5 @@
 import { h, render } from 'preact'
-import { Markdown } from '../../../inspector/markdown/markdown.tsx'
+import { Markdown } from '../../../packages/inspector/markdown/markdown.tsx'
 import { box, player } from './player.ts'
 
 // The page's own part. All of these have the page's own fonts and colours.

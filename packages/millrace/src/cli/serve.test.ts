@@ -1,0 +1,177 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { connectV1, textOf } from '../../../tools/src/mcp-server/mcp-clients.test-kit.ts'
+import type { Home } from './cli.test-kit.ts'
+import { homeWith, linesOf, makeHome, sources } from './cli.test-kit.ts'
+
+const agentsFile = `
+  import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
+  import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+  const saying = (text: string) => scriptedModel(() => text)
+  export default {
+    desk: agent({ name: 'desk', model: saying('The desk is open.') }),
+    night: agent({ name: 'night', model: scriptedModel(() => [{ text: 'Good ' }, { hang: true }]) }),
+  }
+`
+
+async function serving(home: Home, args: readonly string[] = [], env = {}) {
+  const server = home.start(['serve', ...args, '--port', '0'], { env })
+  await server.see(/listening at http:\S+\n/)
+  const [, url = ''] = /listening at (\S+)/.exec(server.stdout()) ?? []
+  return { ...server, url }
+}
+
+const post = (url: string, body: object, headers = {}) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+describe.concurrent('millrace serve', () => {
+  test('serves the agents of a file, and ends well when it is told to', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts'])
+    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' })
+    expect((await fetch(url)).headers.get('content-type')).toMatch('text/html')
+    expect((await post(`${url}/threads`, { id: 'mine' })).status).toBe(201)
+    const answer = await post(
+      `${url}/threads/mine/messages`,
+      { message: 'hi' },
+      { accept: 'text/event-stream' },
+    )
+    expect(await answer.text()).toContain('The desk is open.')
+    child.kill('SIGTERM')
+    const { exit, stdout, stderr } = await ended
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: `listening at ${url}\n` })
+    expect(stderr.split('\n')).toEqual([
+      `open ${url}/ to talk to the agents and to watch them`,
+      expect.stringMatching(/^agents: desk, night; threads are kept in /),
+      expect.stringMatching(/^everybody on this machine may use it/),
+      expect.stringMatching(/^letting tools come to an end/),
+      '',
+    ])
+  })
+
+  test('serves one agent made of the flags without a file', async () => {
+    const home = await homeWith(['Ahoy.'])
+    const { url, child, ended } = await serving(home, ['--system', 'You are a pirate.'])
+    await post(`${url}/threads`, { id: 'mine' })
+    const answer = await post(
+      `${url}/threads/mine/messages`,
+      { message: 'hi' },
+      { accept: 'text/event-stream' },
+    )
+    expect(await answer.text()).toContain('Ahoy.')
+    expect(home.simulator.requests[0]?.body).toMatchObject({
+      messages: [{ content: 'You are a pirate.' }, {}],
+    })
+    child.kill('SIGINT')
+    expect((await ended).exit).toBe(0)
+  })
+
+  test('lets nobody in without the token, once there is one', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts'], { MILLRACE_TOKEN: 's3cret' })
+    const status = async (authorization?: string) =>
+      (await fetch(`${url}/threads`, { headers: authorization ? { authorization } : {} })).status
+    expect(await status()).toBe(401)
+    expect(await status('Bearer wrong')).toBe(401)
+    expect(await status('Bearer s3cret')).toBe(200)
+    child.kill('SIGINT')
+    expect((await ended).stderr).not.toContain('s3cret')
+  })
+
+  test('serves them as MCP tools too, if it is asked to', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts', '--mcp'])
+    const mcp = await connectV1(`${url}/mcp`)
+    expect(textOf(await mcp.call('desk', { prompt: 'hi' }))).toBe('The desk is open.')
+    child.kill('SIGINT')
+    expect((await ended).stderr).toContain(`MCP clients find them at ${url}/mcp\n`)
+  })
+
+  test('tells an address that can be opened also where it listens at all of them', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts', '--host', '0.0.0.0', '--token', 's3cret'])
+    child.kill('SIGINT')
+    expect((await ended).stderr).toContain(`open http://127.0.0.1:${new URL(url).port}/ to talk`)
+  })
+
+  test('is talked to from the command line through the file that they share', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts'])
+    await post(`${url}/threads`, { id: 'mine' })
+    expect(await home.run(['hi there', '--thread', 'mine'])).toEqual({
+      exit: 0,
+      stdout: 'The desk is open.\n',
+      stderr: '',
+    })
+    expect(await home.run(['hi there', '--thread', 'mine', '--system', 'x'])).toMatchObject({
+      exit: 2,
+      stderr: "millrace: the thread 'mine' is one of the agent 'desk', who does not heed --system\n",
+    })
+    child.kill('SIGINT')
+    await ended
+  })
+
+  test('has its threads stopped from the command line', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts'])
+    await post(`${url}/threads`, { id: 'mine', agent: 'night' })
+    const asking = home.start(['hi there', '--thread', 'mine', '--json'])
+    await asking.see('Good ')
+    asking.child.kill('SIGINT')
+    const { exit, stdout } = await asking.ended
+    expect(linesOf(stdout).at(-1)).toMatchObject({ result: { outcome: 'cancelled', text: 'Good ' } })
+    expect(exit).toBe(130)
+    child.kill('SIGINT')
+    await ended
+  })
+
+  test('a question for an agent that nobody serves waits, says so, and is answered when somebody does', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const first = await serving(home, ['agents.ts'])
+    await post(`${first.url}/threads`, { id: 'mine' })
+    first.child.kill('SIGINT')
+    await first.ended
+    const asking = home.start(['hi there', '--thread', 'mine'])
+    await asking.see("nobody works for the agent 'desk' just now: is its server running?")
+    const second = await serving(home, ['agents.ts'])
+    expect(await asking.ended).toMatchObject({ exit: 0, stdout: 'The desk is open.\n' })
+    second.child.kill('SIGINT')
+    await second.ended
+  })
+
+  test.each([
+    [['--host', '0.0.0.0'], /--host 0\.0\.0\.0 is open to others: set --token, or MILLRACE_TOKEN/],
+    [['--port', 'http'], /--port takes a number from 0 to 65535, not 'http'/],
+    [['--system', 'x'], /--system is for a server without a file of agents/],
+  ])('%j is refused', async (args, message) => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { exit, stderr } = await home.run(['serve', 'agents.ts', ...args])
+    expect(stderr).toMatch(message)
+    expect(exit).toBe(2)
+  })
+
+  test('a port that is taken is told of', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts'])
+    const { port } = new URL(url)
+    expect(await home.run(['serve', 'agents.ts', '--port', port])).toMatchObject({
+      exit: 1,
+      stderr: `millrace: 127.0.0.1:${port} is taken: choose another with --port, where 0 takes a free one, or --host\n`,
+    })
+    child.kill('SIGINT')
+    await ended
+  })
+})

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readAudioFrame } from '../protocol/index.ts'
+import { makeHome, sources } from './cli.test-kit.ts'
+
+const home = makeHome()
+home.write(
+  'agents.ts',
+  `import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
+   import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+   export default agent({ name: 'desk', model: scriptedModel(() => 'The desk is open. Come in.') })`,
+)
+
+/** Serves with these flags until the test is over. */
+async function serving(...args: string[]) {
+  const server = home.start(['serve', 'agents.ts', '--data', ':memory:', '--port', '0', ...args])
+  onTestFinished(async () => {
+    server.child.kill('SIGINT')
+    expect((await server.ended).exit).toBe(0)
+  })
+  await server.see(/listening at http:\S+\n/)
+  const [, url = ''] = /listening at (\S+)/.exec(server.stdout()) ?? []
+  return { ...server, url }
+}
+
+test('with --voice a thread is spoken, and the server says that it listens', async () => {
+  const { url, stderr } = await serving('--voice')
+  expect(await (await fetch(`${url}/voice`)).json()).toEqual({ speak: true, listen: true })
+  expect(stderr()).toContain('speaks with flite, and listens')
+
+  const headers = { 'content-type': 'application/json' }
+  const { id } = await (await fetch(`${url}/threads`, { method: 'POST', headers, body: '{}' })).json()
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/threads/${id}/socket`)
+  socket.binaryType = 'arraybuffer'
+  onTestFinished(() => socket.close())
+  const sentences: string[] = []
+  let loudest = 0
+  await new Promise<void>((resolve, reject) => {
+    socket.onclose = () => reject(new Error('the socket was closed'))
+    socket.onopen = () => {
+      socket.send(JSON.stringify({ type: 'voice', speak: true, sampleRate: 16_000 }))
+      socket.send(JSON.stringify({ type: 'send', message: 'Hello?' }))
+    }
+    socket.onmessage = ({ data }) => {
+      if (typeof data !== 'string') {
+        const frame = readAudioFrame(new Uint8Array(data))
+        if (typeof frame === 'string') return reject(new Error(frame))
+        loudest = frame.pcm.reduce((most, sample) => Math.max(most, Math.abs(sample)), loudest)
+        return
+      }
+      const { type, text } = JSON.parse(data)
+      if (type === 'voice_sentence') sentences.push(text)
+      if (type === 'voice_end') resolve()
+    }
+  })
+  socket.onclose = null
+  expect(sentences).toEqual(['The desk is open.', 'Come in.'])
+  expect(loudest).toBeGreaterThan(3000)
+})
+
+test('a server without --voice has none', async () => {
+  const { url } = await serving()
+  expect(await (await fetch(`${url}/voice`)).json()).toEqual({ speak: false, listen: false })
+})
+
+test.each([
+  ['openai', /--voice openai needs a key: set OPENAI_API_KEY/],
+  ['espeak', /there is no espeak-ng: install it/],
+])('without what %s takes it does not begin to serve, and says what is missing', async (name, problem) => {
+  const env = { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', PATH: home.folder }
+  const { ended } = home.start(['serve', 'agents.ts', '--data', ':memory:', '--port', '0', '--voice', name], {
+    env,
+  })
+  const { exit, stderr } = await ended
+  expect(exit).toBeGreaterThan(0)
+  expect(stderr).toMatch(problem)
+})

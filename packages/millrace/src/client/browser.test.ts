@@ -1,0 +1,107 @@
+import { fileURLToPath } from 'node:url'
+import { createContext, runInContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Entry } from '../protocol/index.ts'
+import type * as room from './index.ts'
+import { logOf, logServer } from './log-server.test-kit.ts'
+
+const door = fileURLToPath(new URL('./index.ts', import.meta.url))
+
+/** What a page has of its own, and Node has too. Nothing else is there: no process, no Buffer, no setImmediate, no require. */
+const ofThePage = [
+  'AbortController',
+  'TextDecoder',
+  'TextEncoder',
+  'URL',
+  'WebSocket',
+  'btoa',
+  'clearTimeout',
+  'fetch',
+  'performance',
+  'setTimeout',
+] as const
+
+/** As a page would load it: in one file, or what is loaded at first and what is loaded by whoever speaks. */
+async function bundled(format: 'iife' | 'es', only?: string) {
+  const entry = 'virtual:page'
+  const source = `export ${only ? `{ ${only} }` : '*'} from ${JSON.stringify(door)}`
+  const bundle = await rolldown({
+    input: entry,
+    platform: 'browser',
+    // A script that is no module does not know where it is, and is told where its worklet is.
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'page',
+        resolveId: (id) => (id === entry ? id : null),
+        load: (id) => (id === entry ? { code: source, moduleType: 'ts' } : null),
+      },
+    ],
+  })
+  const { output } = await bundle.generate({ format, name: 'millrace', minify: true })
+  await bundle.close()
+  const codeOf = (isLater: boolean) =>
+    output.flatMap((file) => (file.type === 'chunk' && file.isDynamicEntry === isLater ? [file.code] : []))
+  return { first: codeOf(false).join('\n'), later: codeOf(true).join('\n') }
+}
+
+describe('in a page', () => {
+  let code: string
+  beforeAll(async () => {
+    const { first, later } = await bundled('iife')
+    expect(later).toBe('')
+    code = first
+  })
+
+  function openPage(over: object = {}): typeof room {
+    const page = Object.fromEntries(ofThePage.map((name) => [name, globalThis[name]]))
+    // As over plain HTTP, where there is no randomUUID.
+    const crypto = {
+      getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => globalThis.crypto.getRandomValues(bytes),
+    }
+    return runInContext(`${code}; millrace`, createContext({ ...page, crypto, ...over }))
+  }
+
+  test.each(['auto', 'sse', 'websocket'] as const)(
+    'a thread is followed and steered over %s',
+    async (transport) => {
+      const log = logOf(30)
+      const first = { told: (entries: readonly Entry[]) => entries.slice(0, 5), close: 1001 }
+      await using server = await logServer({
+        log,
+        faults: [first],
+        answer: (_, response) => response.end('{"seq":1}'),
+      })
+      const { client, watch } = openPage()
+      const thread = client(server.url, { transport, token: 'ü', retry: { baseMs: 1 } }).thread('t1')
+      expect(await thread.send('Hello')).toBe(1)
+      const taken: Entry[] = []
+      for await (const entry of thread.follow()) {
+        taken.push(entry)
+        if (entry.seq === 30) break
+      }
+      expect(taken).toEqual(log)
+      for await (const { head } of watch(thread)) if (head === 30) break
+    },
+  )
+
+  test('addresses may be relative to it, and errors are ours', async () => {
+    await using server = await logServer()
+    const { client, isMillraceError } = openPage({ location: { href: `${server.url}/app/index.html` } })
+    const error = await client('../api', { retry: { attempts: 1 } })
+      .thread('t1')
+      .state()
+      .catch((thrown: unknown) => thrown)
+    expect(isMillraceError(error)).toBe(true)
+    expect(server.requests[0]?.url).toBe('/api/threads/t1')
+  })
+
+  test('it weighs little', async () => {
+    const { first, later } = await bundled('es', 'client')
+    expect(gzipSync(first).length).toBeLessThan(8_400)
+    expect(gzipSync(later).length).toBeLessThan(4_000)
+    expect(gzipSync((await bundled('es')).first).length).toBeLessThan(13_100)
+  })
+})

@@ -1,0 +1,42 @@
+export { closeCodes } from './attach-socket.ts'
+export { onBodyEnd } from './body-end.ts'
+export type { Field, Fields } from './fields.ts'
+export {
+  checkFields,
+  choiceField,
+  numberField,
+  objectField,
+  parseJson,
+  patternField,
+  required,
+  schemaOf,
+  textField,
+} from './fields.ts'
+export { httpError, noThread, reportOf, withStatus } from './http-error.ts'
+export { millraceSocket } from './millrace-socket.ts'
+export { millraceSse } from './millrace-sse.ts'
+export { writeBody, writeThread } from './node-stream.ts'
+export type {
+  Call,
+  Caller,
+  FoundThread,
+  Frame,
+  Frames,
+  HttpError,
+  MountedProtocol,
+  NewThreadOptions,
+  Protocol,
+  ProtocolHost,
+  Route,
+  RouteAnswer,
+  ServerSocket,
+  SocketCall,
+  SocketConnection,
+  SocketHandler,
+  StreamPlace,
+} from './protocol.ts'
+export { json, ref } from './protocol.ts'
+export { streamBody, threadStreamOf } from './thread-stream.ts'
+export type { TokenBucket } from './token-bucket.ts'
+export { tokenBucket, tokenBuckets } from './token-bucket.ts'
+export type { Voice, VoiceOutlet, VoiceSession } from './voice.ts'

@@ -1,0 +1,146 @@
+import { permission } from '@millrace/tools'
+import { onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import { z } from 'zod'
+import type { Agent } from '../agent/index.ts'
+import { agent } from '../agent/index.ts'
+import type { Entry, JsonObject } from '../protocol/index.ts'
+import { scriptedModel } from '../testing/index.ts'
+import { tool } from '../tools/index.ts'
+
+export const story = 'Once upon a time there was a mill by a race, and the wheel turned as long as water ran.'
+
+/** An agent that tells the same thing every time, a few letters at a time. */
+export function teller(text: string = story, { paceMs = 0, deltaChars = 5 } = {}): Agent {
+  return agent({ name: 'teller', model: scriptedModel(() => text, { paceMs, deltaChars }) })
+}
+
+/** One that asks a person before it cuts the rope, and then tells what came of it. */
+export function asker(): Agent {
+  const cutRope = tool({
+    name: 'cut_rope',
+    description: 'Cuts the rope',
+    input: z.object({ where: z.string() }),
+    approve: true,
+    run: ({ where }) => `cut ${where}`,
+  })
+  return agent({
+    name: 'asker',
+    model: callsOnce('cut_rope', { where: 'here' }, 'It is cut.'),
+    tools: [cutRope],
+  })
+}
+
+/** One whose rules ask, and may be told to remember the answer. */
+export function ruled(): Agent {
+  const tie = tool({
+    name: 'tie_rope',
+    description: 'Ties the rope',
+    input: z.object({ where: z.string() }),
+    access: ({ where }) => [{ kind: 'write', path: where }],
+    run: ({ where }) => `tied ${where}`,
+  })
+  const model = callsOnce('tie_rope', { where: 'here' }, 'It is tied.')
+  return agent({ name: 'ruled', model, tools: [tie], permission: permission({}) })
+}
+
+/** One that has `asker` do it: what waits for a person has an id with a slash in it. */
+export function delegator(): Agent {
+  const model = callsOnce('asker', { prompt: 'Cut it.' }, 'It was done.')
+  const helper = asker().asTool({ name: 'asker', description: 'Cuts ropes' })
+  return agent({ name: 'delegator', model, tools: [helper] })
+}
+
+function callsOnce(name: string, input: JsonObject, answer: string) {
+  return scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? answer : [{ call: name, input, id: 'call_1' }],
+  )
+}
+
+/** One whose answer never comes. */
+export function muser(): Agent {
+  return agent({ name: 'muser', model: scriptedModel(() => [{ text: 'Hm.' }, { hang: true }]) })
+}
+
+/** Tries again until it is so. The test's own time limit ends what never becomes so. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Reads server-sent events as a browser would. */
+export async function* sseFrames(body: ReadableStream<Uint8Array> | null) {
+  let rest = ''
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream() as never) ?? []) {
+    rest += chunk
+    for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
+      const lines = rest.slice(0, end).split('\n')
+      rest = rest.slice(end + 2)
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      yield { id: field('id'), event: field('event'), data: field('data'), lines }
+    }
+  }
+}
+
+/** The entries among them, up to the end of the stream. */
+export async function entriesOf(body: ReadableStream<Uint8Array> | null): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const { id, data } of sseFrames(body))
+    if (id !== undefined) entries.push(JSON.parse(data ?? '') as Entry)
+  return entries
+}
+
+/** The words of all entries, and that no number is missing or there twice. */
+export function wordsOf(entries: readonly Entry[], after = 0): string {
+  let last = after
+  let words = ''
+  for (const { seq, from = seq, event } of entries) {
+    if (from !== last + 1) throw new Error(`after ${last} came ${from}`)
+    last = seq
+    if (event.type === 'text') words += event.text
+  }
+  return words
+}
+
+type Frame = Record<string, unknown> & { readonly type: string }
+
+/** A client of a socket that keeps what it hears. */
+export interface SocketClient {
+  readonly ws: WebSocket
+  readonly frames: Frame[]
+  /** Those that are entries of the thread. */
+  entries(): Entry[]
+  /** Resolves with the first frame of that sort, from now or before. */
+  frame(type: string): Promise<Frame>
+  send(frame: unknown): void
+  readonly closed: Promise<{ code: number; reason: string }>
+}
+
+export async function socketClient(
+  url: string,
+  { headers, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},
+): Promise<SocketClient> {
+  const ws = new WebSocket(url.replace(/^http/, 'ws'), protocols, headers && { headers })
+  const frames: Frame[] = []
+  ws.on('message', (data) => frames.push(JSON.parse(String(data)) as Frame))
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    ws.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
+  )
+  onTestFinished(() => ws.terminate())
+  await new Promise<void>((resolve, reject) => {
+    ws.on('open', resolve)
+    ws.on('error', reject)
+  })
+  return {
+    ws,
+    frames,
+    entries: () =>
+      frames.flatMap(({ type, ...entry }) => ('event' in entry ? [entry as unknown as Entry] : [])),
+    async frame(type) {
+      await until(() => frames.some((frame) => frame.type === type))
+      return frames.find((frame) => frame.type === type) as Frame
+    },
+    send: (frame) => ws.send(typeof frame === 'string' ? frame : JSON.stringify(frame)),
+    closed,
+  }
+}

@@ -1,0 +1,122 @@
+import { providerSimulator } from '@millrace/simulator'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { agent } from '../agent/index.ts'
+import { openaiChat } from '../models/openai.ts'
+import type { Exchange } from '../protocol/index.ts'
+import { teller } from '../protocols/protocols.test-kit.ts'
+import { memoryExchanges } from '../threads/index.ts'
+import { untilIdle } from '../threads/threads.test-kit.ts'
+import type { ServedApp, ServedAppOptions } from './index.ts'
+import { millrace } from './index.ts'
+
+function opened(options: Partial<ServedAppOptions> = {}): ServedApp {
+  const app = millrace({ agents: teller(), flushMs: 0, onError: () => {}, ...options })
+  onTestFinished(() => app.close({ graceMs: 0 }))
+  return app
+}
+
+async function ask(app: ServedApp, path: string, as?: string) {
+  const headers = as === undefined ? {} : { authorization: `Bearer ${as}` }
+  const response = await app.fetch(new Request(`http://localhost${path}`, { headers }))
+  const body = (await response.json()) as {
+    exchanges?: Exchange[]
+    error?: { code: string; message: string }
+  }
+  return { status: response.status, ...body }
+}
+
+/** A thread of somebody's, with a run in it. */
+async function spoken(app: ServedApp, user?: string) {
+  const thread = app.thread(crypto.randomUUID(), { user })
+  await thread.send('Hi')
+  await untilIdle(thread)
+  const { run } = await thread.state()
+  return { thread, path: `/threads/${thread.id}/exchanges?run=${run?.id}` }
+}
+
+/** `ada` and `bob` are users; `dev` may look at everything, `eve` at hers alone. */
+const auth = (request: Request) => {
+  const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
+  if (user === undefined) return null
+  return { user, ...(user === 'dev' && { sees: () => true }), inspects: user === 'dev' || user === 'eve' }
+}
+
+describe('GET /threads/:id/exchanges', () => {
+  test('gives the calls of a run, or of one of its rounds', async () => {
+    await using simulator = await providerSimulator([[{ call: 'none', input: {} }], 'Done.'])
+    const model = openaiChat('m', { baseURL: simulator.baseURL, apiKey: 'sk-0123456789abcdef' })
+    const app = opened({ agents: agent({ model }) })
+    const { path } = await spoken(app)
+    const all = await ask(app, path)
+    expect(all.status).toBe(200)
+    expect(all.exchanges?.map(({ round }) => round)).toEqual([1, 2])
+    expect(JSON.parse(all.exchanges?.[1]?.wire[0]?.body ?? '')).toEqual(simulator.requests[1]?.body)
+    const second = await ask(app, `${path}&round=2`)
+    expect(second.exchanges?.map(({ round }) => round)).toEqual([2])
+    expect((await ask(app, path.replace(/run=.*/, 'run=run_other'))).exchanges).toEqual([])
+  })
+
+  test('wants to know of which run', async () => {
+    const app = opened()
+    const { path } = await spoken(app)
+    const missing = await ask(app, path.split('?')[0] ?? '')
+    expect(missing).toMatchObject({
+      status: 400,
+      error: { code: 'invalid_input', message: expect.stringMatching(/'run' is missing/) },
+    })
+    expect(await ask(app, `${path}&round=0`)).toMatchObject({ status: 400 })
+  })
+
+  test('is for those who may inspect, and among them for those who see the thread', async () => {
+    const app = opened({ auth, exchanges: true })
+    const { path } = await spoken(app, 'ada')
+    expect(await ask(app, path)).toMatchObject({ status: 401, error: { code: 'auth' } })
+    expect(await ask(app, path, 'ada')).toMatchObject({ status: 403, error: { code: 'auth' } })
+    const strangers = await ask(app, path, 'eve')
+    expect(strangers).toMatchObject({ status: 404, error: { code: 'not_found' } })
+    expect(await ask(app, path, 'bob')).toEqual(strangers)
+    expect(await ask(app, path.replace(/threads\/[^/]+/, 'threads/none'), 'eve')).toEqual(strangers)
+    expect(await ask(app, path, 'dev')).toMatchObject({ status: 200, exchanges: [{ round: 1 }] })
+    const own = await spoken(app, 'eve')
+    expect(await ask(app, own.path, 'eve')).toMatchObject({ status: 200, exchanges: [{ round: 1 }] })
+  })
+
+  test('is empty of a thread that is gone', async () => {
+    const exchanges = memoryExchanges()
+    const app = opened({ exchanges })
+    const { thread, path } = await spoken(app)
+    const { run } = await thread.state()
+    expect(await exchanges.read(thread.id, run?.id ?? '')).toHaveLength(1)
+    const gone = await app.fetch(new Request(`http://localhost/threads/${thread.id}`, { method: 'DELETE' }))
+    expect(gone.status).toBe(204)
+    expect(await ask(app, path)).toMatchObject({ status: 404 })
+    expect(await exchanges.read(thread.id, run?.id ?? '')).toEqual([])
+  })
+})
+
+describe('what goes to models is recorded', () => {
+  const off = {
+    status: 404,
+    error: { code: 'not_found', message: expect.stringMatching(/give millrace\(\) the option exchanges/) },
+  }
+  const on = { status: 200, exchanges: [{ round: 1 }] }
+
+  test.each<[string, Partial<ServedAppOptions>, object]>([
+    ['where nobody is asked who they are', {}, on],
+    ['not where it goes by a name that others know', { hosts: ['chat.example.org'] }, off],
+    ['unless that is not wanted', { exchanges: false }, off],
+    ['not where everybody is let in', { auth: false }, off],
+    ['where everybody is let in and it is asked for', { auth: false, exchanges: true }, on],
+    ['not where users are told apart', { auth }, off],
+    ['where users are told apart and it is asked for', { auth, exchanges: true }, on],
+    ['in a store of one’s own', { auth, exchanges: memoryExchanges() }, on],
+  ])('%s', async (_, options, expected) => {
+    const app = opened(options)
+    const { path } = await spoken(app, 'dev')
+    expect(await ask(app, path, 'dev')).toMatchObject(expected)
+  })
+
+  test.each([null, 'yes', {}])('not in %j, which is no store', (exchanges) => {
+    expect(() => opened({ exchanges: exchanges as never })).toThrow("the option 'exchanges' must be")
+  })
+})

@@ -1,0 +1,32 @@
+export type {
+  Call,
+  Caller,
+  Field,
+  FoundThread,
+  Frame,
+  Frames,
+  HttpError,
+  MountedProtocol,
+  NewThreadOptions,
+  Protocol,
+  ProtocolHost,
+  Route,
+  RouteAnswer,
+  ServerSocket,
+  SocketCall,
+  SocketConnection,
+  SocketHandler,
+  StreamPlace,
+  Voice,
+  VoiceOutlet,
+  VoiceSession,
+} from '../protocols/index.ts'
+export { httpError } from '../protocols/index.ts'
+export type { ExchangeFolderOptions } from './exchange-folder.ts'
+export { exchangeFolder } from './exchange-folder.ts'
+export type { Listener } from './listen.ts'
+export type { ServedAppOptions } from './millrace.ts'
+export { millrace } from './millrace.ts'
+export type { Auth, Identity, Limits, ServerOptions } from './options.ts'
+export type { ListenOptions, ServedApp } from './serve.ts'
+export { serve } from './serve.ts'

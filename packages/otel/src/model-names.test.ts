@@ -1,0 +1,27 @@
+import { scriptedModel } from 'millrace/testing'
+import { expect, test } from 'vitest'
+import { modelNames } from './model-names.ts'
+
+test.each([
+  ['https://api.example.com/v1', 'api.example.com', 443],
+  ['http://10.1.2.80', '10.1.2.80', 80],
+  ['http://[::1]:11434/v1', '::1', 11434],
+])('a model at %s is on the server %s, port %i', (address, host, port) => {
+  const { metrics } = modelNames('current')({ ...scriptedModel(['Hi.']), address })
+  expect(metrics).toMatchObject({ 'server.address': host, 'server.port': port })
+})
+
+test.each([undefined, 'no address'])('one at %s is nowhere', (address) => {
+  const { metrics } = modelNames('current')({ ...scriptedModel(['Hi.']), address })
+  expect(Object.keys(metrics)).not.toContain('server.address')
+})
+
+test('a provider that goes by another name with each answer does not make a series of each', () => {
+  const names = modelNames('current')(scriptedModel(['Hi.']))
+  const said = Array.from({ length: 100 }, (_, at) => names.answeredBy(`model-${at}`).metrics)
+  expect(new Set(said).size).toBe(21)
+  expect(said.at(-1)).toBe(names.answeredBy(undefined).metrics)
+  // Those that were there first keep their own, the same object each time.
+  expect(names.answeredBy('model-3')).toBe(names.answeredBy('model-3'))
+  expect(said[3]).toMatchObject({ 'gen_ai.response.model': 'model-3' })
+})

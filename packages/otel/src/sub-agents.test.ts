@@ -1,0 +1,188 @@
+import type { Agent, Telemetry } from 'millrace'
+import { agent, memoryStore, millrace, tool } from 'millrace'
+import { scriptedModel } from 'millrace/testing'
+import { afterEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { untilIdle } from '../../millrace/src/threads/threads.test-kit.ts'
+import { idOf, keepContext, measured, only, treeOf } from './otel.test-kit.ts'
+
+keepContext()
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** Lets those who come go on together: they run at the same time, or nothing goes on. */
+function meeting(of: number) {
+  const all = Promise.withResolvers<void>()
+  let here = 0
+  return () => {
+    if (++here === of) all.resolve()
+    return all.promise
+  }
+}
+
+/** An agent that hands its task on to all of these at once. */
+function delegate(name: string, to: readonly Agent[], telemetry?: Telemetry): Agent {
+  const calls = to.map((one) => ({ call: one.name, input: { prompt: 'do it' }, id: `${name}_${one.name}` }))
+  return agent({
+    name,
+    model: scriptedModel([calls, 'Done.'], { id: `model of ${name}` }),
+    tools: to.map((one) => one.asTool({ description: 'Does it' })),
+    telemetry,
+  })
+}
+
+/** A chief over two teams, each of a lead over a worker, all at work at once, the workers with two tools each. */
+function office(telemetry?: Telemetry) {
+  const meet = meeting(4)
+  const teams = ['red', 'blue'].map((team) => {
+    const tools = ['dig', 'fill'].map((work) =>
+      tool({
+        name: `${team}_${work}`,
+        description: work,
+        input: z.object({}),
+        run: async () => {
+          await meet()
+          return 'done'
+        },
+      }),
+    )
+    const worker = agent({
+      name: `${team}_worker`,
+      model: scriptedModel([tools.map(({ name }) => ({ call: name })), 'Done.'], {
+        id: `model of ${team}_worker`,
+      }),
+      tools,
+    })
+    return delegate(`${team}_lead`, [worker])
+  })
+  return delegate('chief', teams, telemetry)
+}
+
+const teamTree = (team: string, depth: string) =>
+  [
+    `execute_tool ${team}_lead`,
+    `  invoke_agent ${team}_lead`,
+    `    chat model of ${team}_lead`,
+    `    execute_tool ${team}_worker`,
+    `      invoke_agent ${team}_worker`,
+    `        chat model of ${team}_worker`,
+    `        execute_tool ${team}_dig`,
+    `        execute_tool ${team}_fill`,
+    `        chat model of ${team}_worker`,
+    `    chat model of ${team}_lead`,
+  ].map((line) => depth + line)
+
+const officeTree = [
+  'invoke_agent chief',
+  '  chat model of chief',
+  ...teamTree('red', '  '),
+  ...teamTree('blue', '  '),
+  '  chat model of chief',
+]
+
+test('sub-agents of two levels at once: each run is below the call that has started it', async () => {
+  const seen = measured()
+  const { outcome } = await office(seen.telemetry).run('go', { conversation: 'talk-1' })
+  expect(outcome).toBe('completed')
+  const spans = seen.spans()
+  expect(treeOf(spans)).toEqual(officeTree)
+  for (const { attributes } of spans) expect(attributes['gen_ai.conversation.id']).toBe('talk-1')
+  expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1)
+  const runs = await seen.points('millrace.runs')
+  expect(runs.map(({ attributes, value }) => [attributes['gen_ai.agent.name'], value]).toSorted()).toEqual(
+    ['blue_lead', 'blue_worker', 'chief', 'red_lead', 'red_worker'].map((name) => [name, 1]),
+  )
+})
+
+test('in a thread, with the id of the thread', async () => {
+  const seen = measured()
+  const store = memoryStore()
+  const app = millrace({ agents: office(), store, telemetry: seen.telemetry })
+  open.push(store, app)
+  await app.thread('t').send('go')
+  await untilIdle(app.thread('t'))
+  const spans = seen.spans()
+  expect(treeOf(spans)).toEqual(officeTree)
+  for (const { attributes } of spans) expect(attributes['gen_ai.conversation.id']).toBe('t')
+})
+
+test('a sub-agent is looked on at by its own telemetry only if nobody looks on above it', async () => {
+  const [above, below] = [measured(), measured()]
+  const worker = () =>
+    agent({
+      name: 'worker',
+      model: scriptedModel(['Done.'], { id: 'small' }),
+      telemetry: below.telemetry,
+    })
+  await delegate('chief', [worker()], above.telemetry).run('go')
+  expect(below.spans()).toEqual([])
+  expect(treeOf(above.spans())).toEqual([
+    'invoke_agent chief',
+    '  chat model of chief',
+    '  execute_tool worker',
+    '    invoke_agent worker',
+    '      chat small',
+    '  chat model of chief',
+  ])
+
+  await delegate('chief', [worker()]).run('go')
+  expect(above.spans()).toHaveLength(6)
+  expect(treeOf(below.spans())).toEqual(['invoke_agent worker', '  chat small'])
+})
+
+test('one that is looked on at by itself is below whatever span is active then', async () => {
+  const seen = measured()
+  const worker = agent({
+    name: 'worker',
+    model: scriptedModel(['Done.'], { id: 'small' }),
+    telemetry: seen.telemetry,
+  })
+  const tracer = seen.tracerProvider.getTracer('mine')
+  await tracer.startActiveSpan('request', async (span) => {
+    await delegate('chief', [worker]).run('go')
+    span.end()
+  })
+  const spans = seen.spans()
+  expect(treeOf(spans)).toEqual(['request', '  invoke_agent worker', '    chat small'])
+  expect(only(spans, 'invoke_agent worker').parentSpanContext?.spanId).toBe(idOf(only(spans, 'request')))
+})
+
+test('one that asks a person while its run goes on: the call ends there, and begins anew when they have decided', async () => {
+  const seen = measured()
+  const held = Promise.withResolvers<void>()
+  const input = z.object({})
+  const wire = tool({ name: 'wire', description: 'Pays', input, approve: true, run: async () => 'paid' })
+  const wait = tool({ name: 'wait', description: 'Waits', input, run: () => held.promise.then(() => 'over') })
+  const payer = agent({ name: 'payer', model: scriptedModel([[{ call: 'wire' }], 'Paid.']), tools: [wire] })
+  const chief = agent({
+    name: 'chief',
+    model: scriptedModel([[{ call: 'payer', input: { prompt: 'pay' } }, { call: 'wait' }], 'Done.']),
+    tools: [payer.asTool({ description: 'Pays' }), wait],
+  })
+  const app = millrace({ agents: chief, telemetry: seen.telemetry })
+  open.push(app)
+  const thread = app.thread()
+  const until = await thread.send('Pay.')
+  for await (const { event } of thread.follow({ until })) {
+    if (event.type === 'approval-request') await thread.approve(event.callId, { approved: true })
+    if (event.type === 'tool-result' && event.name === 'payer') held.resolve()
+  }
+  expect(
+    treeOf(seen.spans(), ({ name, attributes }) => [name, attributes['millrace.tool.status']].join(' ')),
+  ).toEqual([
+    'invoke_agent chief ',
+    '  chat scripted ',
+    '  execute_tool payer waiting',
+    '    invoke_agent payer ',
+    '      chat scripted ',
+    '  execute_tool wait ok',
+    '  execute_tool payer ok',
+    '    invoke_agent payer ',
+    '      execute_tool wire ok',
+    '      chat scripted ',
+    '  chat scripted ',
+  ])
+})

@@ -1,0 +1,193 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock, JsonObject, JsonValue } from 'millrace'
+import type { OptionTable } from 'millrace/internal'
+import { anything, someText, systemClock, yesOrNo } from 'millrace/internal'
+import { checkKitOptions, checkScript, checkSizes, clockProblem } from 'millrace/internal/testing'
+import type { ScriptRound } from 'millrace/testing'
+import { answerTo } from './answer.ts'
+import { storedResponses } from './background.ts'
+import type { Closable } from './closable.ts'
+import { deliveryOf } from './delivery.ts'
+import { checkFaults } from './fault-check.ts'
+import type { Fault } from './faults.ts'
+import { isBreaking } from './faults.ts'
+import { listen, readBytes, whileOpen } from './http-listener.ts'
+import { ledger } from './ledger.ts'
+import { perform } from './perform.ts'
+import { roundsOf } from './rounds.ts'
+import { routeOf } from './routes.ts'
+import type { Wire } from './wire.ts'
+
+export interface ProviderSimulatorOptions {
+  /** What goes wrong; the simulator is faultless without. */
+  readonly faults?: readonly Fault[]
+  /** How many characters a delta has: always so many, or by turns from a list. */
+  readonly deltaChars?: number | readonly number[]
+  /** The only key that is taken; without it any will do. */
+  readonly apiKey?: string
+  /** False takes whatever it is sent. */
+  readonly checks?: boolean
+  readonly clock?: Clock
+}
+
+/** One request as it came, and how it was answered. */
+export interface SimulatedRequest {
+  /** Absent for a request that neither starts a generation nor asks for a stored response. */
+  readonly wire?: Wire
+  readonly method: string
+  readonly path: string
+  /** In lower case; keys and cookies are replaced by `[removed]`. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The JSON that was sent; text if it is none. */
+  readonly body?: JsonValue
+  /** Absent while nothing was answered, and when nothing ever was. */
+  readonly status?: number
+  /** The faults that came to pass. */
+  readonly faults: readonly Fault[]
+}
+
+export interface ProviderSimulator extends Closable {
+  /** `http://127.0.0.1:PORT`, what Anthropic's SDK takes as its base URL. */
+  readonly url: string
+  /** The same with `/v1`, what OpenAI's clients take. */
+  readonly baseURL: string
+  /** Everything it was sent, in order of arrival. */
+  readonly requests: readonly SimulatedRequest[]
+  /** How many connections are open now. */
+  readonly sockets: number
+  /** Resolves when no connection is open: nobody has left one behind. */
+  idle(): Promise<void>
+}
+
+type Script = readonly ScriptRound[] | ((request: SimulatedRequest, index: number) => ScriptRound)
+
+const table: OptionTable<ProviderSimulatorOptions> = {
+  faults: anything,
+  deltaChars: anything,
+  apiKey: someText,
+  checks: yesOrNo,
+  clock: clockProblem,
+}
+
+/**
+ * A real server on this machine that speaks Chat Completions, Responses and Messages, streamed and not, and plays a script:
+ * each request gets the next round. Asking for more rounds than there are is answered with 400, and says so.
+ * Every answer closes its connection.
+ */
+export async function providerSimulator(
+  script: Script,
+  options: ProviderSimulatorOptions = {},
+): Promise<ProviderSimulator> {
+  checkKitOptions(options, table, 'providerSimulator')
+  const { faults = [], deltaChars = 12, apiKey, checks = true, clock = systemClock } = options
+  const sizes = checkSizes(deltaChars, 'providerSimulator')
+  checkFaults(faults, 'providerSimulator')
+  checkScript(script, 'providerSimulator')
+  const rounds = roundsOf(script)
+  const known = ledger()
+  const requests: { -readonly [Key in keyof SimulatedRequest]: SimulatedRequest[Key] }[] = []
+  /** Connections that have sent no request yet: each is going to be one. */
+  const expected = new Set<Socket>()
+  let ids = 0
+  const nextId = (prefix: string) => `${prefix}${String(++ids).padStart(24, '0')}`
+  const faultsOf = (index: number) => faults.filter(({ request = index }) => request === index)
+
+  function onConnection(socket: Socket) {
+    const refusals = faultsOf(requests.length + expected.size).filter(({ kind }) => kind === 'refuse')
+    if (refusals.length > 0) {
+      requests.push({ method: '', path: '', headers: {}, faults: refusals })
+      socket.resetAndDestroy()
+      return
+    }
+    expected.add(socket)
+    socket.once('close', () => expected.delete(socket))
+  }
+
+  async function onRequest(request: IncomingMessage, response: ServerResponse, socket: Socket) {
+    expected.delete(socket)
+    const index = requests.length
+    const { method = '', url: path = '' } = request
+    const record: (typeof requests)[number] = { method, path, headers: cleanHeaders(request), faults: [] }
+    requests.push(record)
+    const { signal, off } = whileOpen(response, server.closing)
+    try {
+      const bytes = await readBytes(request)
+      const text = new TextDecoder().decode(bytes)
+      const route = routeOf(method, path, record.headers)
+      if (route.kind === 'generate' || route.kind === 'stored') record.wire = route.wire
+      const body = parsed(text)
+      if (text) record.body = body ?? text
+      const planned = faultsOf(index).filter(({ kind }) => kind !== 'refuse')
+      const {
+        reply,
+        faults: before,
+        round,
+        stored,
+      } = answerTo({
+        route,
+        body,
+        text: isUtf8(bytes) ? text : undefined,
+        keys: keysOf(request),
+        headers: record.headers,
+        faults: planned,
+        nextRound: (json) => rounds.next(record, json),
+        ...(apiKey !== undefined && { apiKey }),
+        checks,
+        known,
+        responses,
+        nextId,
+        sizes,
+      })
+      const delivery = deliveryOf(reply, planned, route.wire)
+      if (delivery.ops.some(({ op }) => op === 'headers')) record.status = delivery.status
+      record.faults = planned.filter((one) => before.includes(one) || delivery.faults.includes(one))
+      const broken = record.faults.some(isBreaking)
+      if (round && broken) rounds.giveBack(round.index, round.body)
+      if (stored && !broken) responses.keep(stored)
+      await perform(delivery, { response, clock, signal })
+    } finally {
+      off()
+    }
+  }
+
+  const server = await listen({ onRequest, onConnection })
+  const responses = storedResponses({ clock, closing: server.closing })
+  return {
+    url: server.url,
+    baseURL: `${server.url}/v1`,
+    requests,
+    get sockets() {
+      return server.sockets
+    },
+    idle: server.idle,
+    close: server.close,
+    [Symbol.asyncDispose]: server.close,
+  }
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'cookie', 'x-goog-api-key']
+
+function cleanHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    secretHeaders.includes(name) ? '[removed]' : String(value),
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** The key that came with a request, wherever it stands. */
+function keysOf({ headers }: IncomingMessage): { readonly bearer?: string; readonly apiKey?: string } {
+  const bearer = headers.authorization?.replace(/^Bearer /i, '').trim()
+  const apiKey = [headers['x-api-key'] ?? headers['api-key']].flat()[0]
+  return { ...(bearer && { bearer }), ...(apiKey && { apiKey }) }
+}

@@ -1,0 +1,74 @@
+import type { App } from 'millrace'
+import type { OptionTable } from 'millrace/internal'
+import { checkOptions, invalidInput, isObject, kindOf } from 'millrace/internal'
+import { mountProtocols, readServerOptions, serverTable, visitors } from 'millrace/internal/server'
+import type { Caller, ProtocolHost, ServerOptions } from 'millrace/server'
+
+import type { McpEndpoint } from './endpoint.ts'
+import { mcpEndpoint } from './endpoint.ts'
+import type { ServeMcpOptions } from './options.ts'
+import { mcpTable } from './options.ts'
+import type { StdioOptions } from './stdio.ts'
+
+/** Who may ask, and how much, is said as for a server: see `serve()`. */
+export interface McpServerOptions
+  extends ServeMcpOptions,
+    Pick<ServerOptions, 'auth' | 'hosts' | 'origins' | 'limits' | 'heartbeatMs' | 'onError'> {}
+
+/** The agents of an app as tools of an MCP server. Nothing listens by itself. */
+export interface McpServerOfApp {
+  /** Answers a request of the streamable HTTP transport, at whatever address it is mounted. Never rejects. */
+  fetch(request: Request): Promise<Response>
+  /**
+   * Serves the process that has started this one, which may do everything. Resolves when that has gone, or the signal is aborted.
+   */
+  stdio(options?: StdioOptions): Promise<void>
+  /** Ends both. What the agents are doing goes on as long as the app is open: that is closed by whoever opened it. */
+  close(): Promise<void>
+}
+
+const { auth, hosts, origins, limits, heartbeatMs, onError } = serverTable
+const table: OptionTable<McpServerOptions> = {
+  ...mcpTable,
+  ...{ auth, hosts, origins, limits, heartbeatMs, onError },
+}
+
+/** Makes an app an MCP server, with a tool for each agent. */
+export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOfApp {
+  const op = 'mcpServer'
+  if (!isObject(app as unknown) || !Array.isArray(app.agents))
+    throw invalidInput(op, `mcpServer() takes an app first, as millrace() makes one, not ${kindOf(app)}`)
+  checkOptions(options, table, { op, what: 'the option' })
+  const { describe, name, version, maxSessions, sessionIdleMs, ...server } = options
+  const own = { describe, name, version, maxSessions, sessionIdleMs }
+  const settings = readServerOptions(server, op)
+  let closing: Promise<void> | undefined
+  let endpoint: McpEndpoint | undefined
+  const mount = (host: ProtocolHost) => {
+    endpoint = mcpEndpoint(own, host, { path: '*', op })
+    return endpoint
+  }
+  const { handle, close } = mountProtocols(app, {
+    settings,
+    protocols: [{ name: 'mcp', mount }],
+    ownRoutes: () => [],
+    isClosing: () => closing !== undefined,
+  })
+  return {
+    fetch: (request) => handle(request),
+    async stdio(options = {}) {
+      if (closing) throw invalidInput(op, 'this MCP server is closed')
+      await endpoint?.stdio(options, await ownerOf(app))
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** Where nobody is asked who they are, everybody is the owner. */
+function ownerOf(app: App): Promise<Caller> {
+  const limits = { requestsPerSecond: 1, failedSignIns: 1, recheckMs: 1 }
+  return visitors({ ...limits, app, auth: false }).identify(new Request('http://localhost/'))
+}

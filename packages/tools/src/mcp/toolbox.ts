@@ -1,0 +1,139 @@
+import type { Tool, Toolbox } from 'millrace'
+import { closest, invalidInput } from 'millrace/internal'
+import { adopt } from './adopt.ts'
+import { callServer } from './call.ts'
+import { hearChanges } from './changes.ts'
+import { cleaned, counted } from './clean.ts'
+import { bounded, type Connection, connect, labelOf, type McpServerInfo } from './connect.ts'
+import { connectError } from './failure.ts'
+import { serverLink } from './link.ts'
+import { listTools } from './list.ts'
+import { toolNames } from './names.ts'
+import { checkMcpOptions, type McpOptions } from './options.ts'
+import { loadSdk, type ServerTool } from './sdk.ts'
+
+/** The tools of an MCP server. `tools` changes when the server's do, and stays when the server is away. */
+export interface McpToolbox extends Toolbox, AsyncDisposable {
+  readonly server: McpServerInfo
+  /** What people should know: which tools came with characters that cannot be seen. */
+  notices(): Promise<readonly string[]>
+  /** Ends the connection, and a server that was started here. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Connects to an MCP server and makes its tools into ours. Rejects if there is no connection in time; one that is lost later is
+ * made anew by the next call.
+ */
+export async function mcp(options: McpOptions): Promise<McpToolbox> {
+  checkMcpOptions(options)
+  const {
+    timeoutMs = 60_000,
+    maxTimeoutMs = 3_600_000,
+    connectMs = 30_000,
+    tools: only,
+    trust = false,
+    onChange = () => {},
+    onError = () => {},
+    onLog = () => {},
+  } = options
+  const logs = options.onLog !== undefined
+  const label = labelOf(options)
+  const sdk = await loadSdk()
+  const nameOf = toolNames(options.name)
+  const adopted = new Map<string, { written: string; tool: Tool }>()
+  const notices = new Map<string, string>()
+  let tools: readonly Tool[] | undefined
+  /** All that the server has, as it names them. */
+  let names: readonly string[] = []
+  let current: Connection | undefined
+  let server: McpServerInfo = { name: label, version: '', protocol: '' }
+  let listed: Promise<void> = Promise.resolve()
+
+  const link = serverLink({
+    connect: (signal) => connect({ options, sdk, connectMs, signal, onError, onLog }),
+    onConnection(connection) {
+      current = connection
+      server = cleaned(connection.server, onRemoved('The description'))
+      const changed = () => relist(connection)
+      listed = hearChanges(connection, { onChange: changed, onError }).then(() => list(connection))
+      if (tools) listed.catch(onError)
+    },
+  })
+
+  function onRemoved(what: string) {
+    return (characters: readonly string[]) => {
+      const notice = `${what} of the MCP server '${label}' came with ${counted(characters)}, which were removed.`
+      notices.set(what, notice)
+      onError(new Error(notice))
+    }
+  }
+
+  /** One after the other, so that the last list is the newest. */
+  function relist(connection: Connection) {
+    listed = listed.catch(() => {}).then(() => list(connection))
+    listed.catch(onError)
+  }
+
+  async function list(connection: Connection): Promise<void> {
+    if (connection !== current || !connection.isOpen()) return
+    const definitions = await listTools(connection.client, bounded(connectMs))
+    if (connection !== current) return
+    names = definitions.map(({ name }) => name)
+    const before = tools
+    const now = definitions.filter(({ name }) => only?.includes(name) ?? true).map(toTool)
+    tools = now
+    if (before && !(now.length === before.length && now.every((tool, index) => tool === before[index])))
+      onChange(now)
+  }
+
+  /** A tool that is as it was stays the same object. */
+  function toTool(definition: ServerTool): Tool {
+    const written = JSON.stringify(definition)
+    const known = adopted.get(definition.name)
+    if (known?.written === written) return known.tool
+    const name = nameOf(definition.name)
+    const { outputSchema, ...read } = definition
+    const tool = adopt(cleaned(read, onRemoved(`The tool '${name}'`)), {
+      name,
+      trust,
+      call: (input, context) =>
+        callServer(input, context, { link, definition, label: options.name, timeoutMs, maxTimeoutMs, logs }),
+    })
+    adopted.set(definition.name, { written, tool })
+    return tool
+  }
+
+  try {
+    const { lastWords } = await link.ready()
+    try {
+      await listed
+      if (!tools) throw new sdk.SdkError(sdk.SdkErrorCode.ConnectionClosed, 'Connection closed')
+    } catch (error) {
+      throw connectError(error, { label, timeoutMs: connectMs, lastWords: lastWords() })
+    }
+    const missing = only?.find((wanted) => !adopted.has(wanted))
+    if (missing !== undefined) {
+      const like = closest(missing, names)
+      throw invalidInput(
+        'mcp',
+        `the MCP server '${label}' has no tool '${missing}'${like ? `: did you mean '${like}'?` : ''}`,
+      )
+    }
+  } catch (error) {
+    await link.close()
+    throw error
+  }
+
+  return {
+    get tools() {
+      return tools ?? []
+    },
+    get server() {
+      return server
+    },
+    notices: async () => [...notices.values()],
+    close: link.close,
+    [Symbol.asyncDispose]: link.close,
+  }
+}

@@ -1,3 +1,0 @@
-export type { LogFields, LogFormat, LogLevel, LogValue } from './logs/line.ts'
-export type { Logger, LogsOptions } from './logs.ts'
-export { logs } from './logs.ts'

@@ -1,5 +1,0 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts'
-import { isObject } from '../../protocol/index.ts'
-
-/** `isObject` for what is known to be JSON, so that what is inside is known to be JSON too. */
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject => isObject(value)
