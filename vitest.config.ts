@@ -1,18 +1,24 @@
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-const page = ['test/page/**/*.test.ts']
 /** The packages find one another's sources by this, so that tests need no build and there is one copy of each module. */
 const source = '@millrace/source'
+const everywhere = (ending: string) => [`packages/**/*${ending}`, `bench/**/*${ending}`, `test/**/*${ending}`]
+const notHere = ['**/node_modules/**', '**/dist/**']
+const page = 'test/page/**'
+const soak = 'test/soak/**'
+
+/** Tests with a dial: `npm test` does a part of each, `npm run test:soak` the whole. See test/size.ts. */
+const dialled = () =>
+  globSync(everywhere('.test.ts'), { exclude: [...notHere, page] }).filter((path) =>
+    readFileSync(path, 'utf8').includes('/size.ts'),
+  )
+const isSoak = process.argv.some((word) => /^(--project[= ]?)?soak$/.test(word))
 
 export default defineConfig({
   resolve: { conditions: [source] },
-  ssr: {
-    resolve: {
-      conditions: [source, 'module', 'node', 'development|production'],
-      externalConditions: [source],
-    },
-  },
+  ssr: { resolve: { conditions: [source, 'module', 'node'], externalConditions: [source] } },
   test: {
     // Nothing here waits on a clock; the limit only turns a hang into a failure.
     testTimeout: 120_000,
@@ -26,14 +32,49 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'library',
-          include: ['packages/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...page],
+          name: 'unit',
+          include: everywhere('.test.{ts,tsx}'),
+          exclude: [...notHere, page, soak, ...everywhere('.{io,process}.test.ts')],
+          setupFiles: 'test/no-io.ts',
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'io', include: everywhere('.io.test.ts'), exclude: [...notHere, page, soak] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: everywhere('.process.test.ts'),
+          exclude: [...notHere, page, soak],
           globalSetup: 'test/system-packages.ts',
         },
       },
-      // A browser is looked for, and got, only when these are run.
-      { extends: true, test: { name: 'page', include: page, globalSetup: 'test/page/browser-setup.ts' } },
+      // A browser is looked for, and installed, only when these are run.
+      {
+        extends: true,
+        test: {
+          name: 'page',
+          include: ['test/page/**/*.test.ts'],
+          globalSetup: 'test/page/browser-setup.ts',
+        },
+      },
+      ...(isSoak
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'soak',
+                include: ['test/soak/**/*.test.ts', ...dialled()],
+                exclude: notHere,
+                env: { TEST_SIZE: '1' },
+                globalSetup: ['test/system-packages.ts', 'test/page/browser-setup.ts'],
+              },
+            },
+          ]
+        : []),
     ],
   },
 })

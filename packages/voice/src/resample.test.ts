@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../test/size.ts'
 import { resampler } from './resample.ts'
 
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 44_100, 48_000]
@@ -54,7 +55,7 @@ test('any cut of the sound gives the same samples', () => {
         expect(joined(parts)).toEqual(resampled(sound, from, to))
       },
     ),
-    { numRuns: 60 },
+    { numRuns: sized(60) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import type { Message, RunEvent } from '../protocol/index.ts'
 import { findUnpaired, foldLog, openRequests, toolCallsOf } from '../protocol/index.ts'
 import type { ScriptRound, ScriptStep } from '../testing/index.ts'
@@ -435,5 +436,5 @@ test('any tree of agents, cut off again and again, ends paired; nothing runs twi
         for (const { name, n } of used) if (name === 'careful') expect(n % 2).toBe(1)
       },
     ),
-    { numRuns: 150 },
+    { numRuns: sized(150) },
   ))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import type { Model, RunEvent } from '../protocol/index.ts'
 import { findUnpaired, textOf } from '../protocol/index.ts'
 import type { FakeClock, ScriptRound, ScriptStep } from '../testing/index.ts'
@@ -187,7 +188,7 @@ async function play(
 function always(check: (played: Played, scene: Scenario) => void | Promise<void>) {
   return fc.assert(
     fc.asyncProperty(scenario, async (scene) => check(await play(scene), scene)),
-    { numRuns: 250 },
+    { numRuns: sized(250) },
   )
 }
 
@@ -266,7 +267,7 @@ test('5: cut off anywhere and resumed, a run ends, paired, and no call that was 
       if (outcome !== 'suspended') expect(findUnpaired(messages)).toBeUndefined()
       for (const { callId } of ran) expect(startedBefore).not.toContain(callId)
     }),
-    { numRuns: 250 },
+    { numRuns: sized(250) },
   ))
 
 test('6: the speed of a listener changes neither what happens nor when', () =>
@@ -287,7 +288,7 @@ test('6: the speed of a listener changes neither what happens nor when', () =>
         Math.random = random
       }
     }),
-    { numRuns: 100 },
+    { numRuns: sized(100) },
   ))
 
 test('7: each delta is handed on as it is: no snapshot grows with what came before', () =>
@@ -319,7 +320,7 @@ test('7: each delta is handed on as it is: no snapshot grows with what came befo
         expect(events).toBeLessThanOrEqual(3 * Math.ceil((length + 12) / deltaChars) + 2)
       },
     ),
-    { numRuns: 50 },
+    { numRuns: sized(50) },
   ))
 
 test('8: what a listener has seen is only ever taken back by round-retract', () =>
@@ -357,7 +358,7 @@ test('text() repeats no word without a notice, and its readers agree on what sta
         expect(readings).toEqual([{ live, held: kept, page: kept }])
       expect(kept.endsWith((await run.result).text)).toBe(true)
     }),
-    { numRuns: 250 },
+    { numRuns: sized(250) },
   )
   expect(retracted).toBeGreaterThan(0)
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import type { Model, ModelEvent, ProviderData, RunEvent } from '../protocol/index.ts'
 import { MillraceError, textOf } from '../protocol/index.ts'
 import { tool } from '../tools/index.ts'
@@ -162,7 +163,7 @@ describe('a generation that its provider keeps', () => {
         expect(ran).toEqual([1, 2])
         expect(kept.generations).toBe(2)
       }),
-      { numRuns: 100 },
+      { numRuns: sized(100) },
     ))
 
   test('continues in another process, from any event of the log', async () => {

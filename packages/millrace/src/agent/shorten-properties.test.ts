@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import type { Message, ModelRequest, RunEvent } from '../protocol/index.ts'
 import { findUnpaired, foldLog, textOf, transcriptOf } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
@@ -72,7 +73,7 @@ test('whatever is cut from whatever conversation, what is sent is sound and the 
         expect(of(events, 'summary').length).toBe(model.requests.length - 1)
       },
     ),
-    { numRuns: 500 },
+    { numRuns: sized(500) },
   )
 })
 

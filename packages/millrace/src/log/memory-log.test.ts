@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import type { RunEvent } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
@@ -246,7 +247,7 @@ describe('readers', () => {
           expect(joined(seen)).toEqual(joined(events))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: sized(300) },
     )
   })
 })

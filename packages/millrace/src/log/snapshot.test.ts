@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import type { Entry, Message, ThreadState } from '../protocol/index.ts'
 import {
   approvalsOf,
@@ -28,7 +29,7 @@ test('a thread that goes on from snapshots is the same as one that is folded fro
     fc.asyncProperty(randomSteps, turns, async (steps, turns) => {
       await checkSnapshots(logOf(steps), turns)
     }),
-    { numRuns: 300 },
+    { numRuns: sized(300) },
   )
 })
 
@@ -62,7 +63,7 @@ test('a fork at any number goes on from a snapshot of its thread, and saves its 
       expect(again?.head).toBe(at)
       expect(tellable(again as ThreadState)).toEqual(tellable(fold(before)))
     }),
-    { numRuns: 200 },
+    { numRuns: sized(200) },
   )
   expect(restored).toBeGreaterThan(10)
 })
@@ -120,7 +121,7 @@ test('saves in sequence leave the same as one save', async () => {
         run: { ...one.last.run, dropped: 0 },
       })
     }),
-    { numRuns: 100 },
+    { numRuns: sized(100) },
   )
 })
 
@@ -136,7 +137,7 @@ test('a save that is cut off anywhere leaves a thread that can be continued', as
       const { messages } = await readView(log, everything)
       expect(messages).toEqual(conversationOf(fold(entries)))
     }),
-    { numRuns: 200 },
+    { numRuns: sized(200) },
   )
   expect(restored).toBeGreaterThan(20)
 })
@@ -170,7 +171,7 @@ test('a view has the end of the conversation that fits, and the rest can be had 
         ...(messages.length > 0 && { earlier: { messages: messages.length } }),
       })
     }),
-    { numRuns: 200 },
+    { numRuns: sized(200) },
   )
 })
 
@@ -194,7 +195,7 @@ test('what a thread has to do is known from its current run alone', async () => 
       const control = await controlAt({ store, threadId: 't' }, at)
       expect(known(control)).toEqual(known(fold(entries.slice(0, at))))
     }),
-    { numRuns: 300 },
+    { numRuns: sized(300) },
   )
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import type { ModelEvent } from '../protocol/index.ts'
 import { heardBy } from './wire/reader.test-kit.ts'
 import type { WireReader } from './wire/stream.ts'
@@ -166,7 +167,7 @@ describe('whatever comes, frames that are alike mean what each would mean alone'
         expect(heard.events).toStrictEqual(alone.events)
         expect(String(heard.error)).toBe(String(alone.error))
       }),
-      { numRuns: 400 },
+      { numRuns: sized(400) },
     )
   })
 })

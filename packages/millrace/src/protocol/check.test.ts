@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 import { isMillraceError } from './errors.ts'
 import { kindOf } from './json.ts'
@@ -336,7 +337,7 @@ describe('messages that are not', () => {
         expect(JSON.parse(JSON.stringify(messages))).toStrictEqual(messages)
         expect(checkMessages(messages, 'x')).toStrictEqual(messages)
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 })

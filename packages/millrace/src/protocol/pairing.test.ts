@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { isMillraceError } from './errors.ts'
 import type { Message } from './messages.ts'
 import { textOf, toolCallsOf } from './messages.ts'
@@ -198,7 +199,7 @@ test('whatever the history, it comes out paired, whole and stable, or is refused
       expect(answered).toEqual(callIds)
       expect(findUnpaired(history) !== undefined && paired.repairs.length === 0).toBe(false)
     }),
-    { numRuns: 1000 },
+    { numRuns: sized(1000) },
   )
   expect(mended).toBeGreaterThan(50)
 })

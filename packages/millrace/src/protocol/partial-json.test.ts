@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import type { JsonValue } from './json.ts'
 import { maxJsonDepth, type PartialJson, partialJson } from './partial-json.ts'
 
@@ -215,7 +216,7 @@ describe('however the text is cut', () => {
         parser.end()
         if (!isSame(parser.value, wanted)) expect(parser.value).toEqual(wanted)
       }),
-      { numRuns: 2000 },
+      { numRuns: sized(2000) },
     )
   })
 
@@ -246,7 +247,7 @@ describe('however the text is cut', () => {
           cuts.filter((cut) => cut <= text.length),
         )
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 
@@ -267,7 +268,7 @@ describe('however the text is cut', () => {
         parser.end()
         expect(look(parser)).toBe(looks.at(-1))
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 })
@@ -306,14 +307,14 @@ describe('what is JSON and what is not', () => {
           expectLikeNative(text, [cut % (text.length + 1)])
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: sized(2000) },
     )
   })
 
   test('a soup of JSON bits is taken or refused as JSON.parse does', () => {
     fc.assert(
       fc.property(soup, (text) => expectLikeNative(text)),
-      { numRuns: 2000 },
+      { numRuns: sized(2000) },
     )
   })
 
@@ -330,7 +331,7 @@ describe('what is JSON and what is not', () => {
           before = JSON.stringify(parser.value)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 

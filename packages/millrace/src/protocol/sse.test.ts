@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { sseReader } from './sse.ts'
 
 type Told = [data: string, event: string] | number
@@ -90,7 +91,7 @@ describe('server-sent events', () => {
         // Without the end of the connection there is no difference at all.
         expect(read([bytes], { ended: false })).toStrictEqual(specified(bytes))
       }),
-      { numRuns: 3000 },
+      { numRuns: sized(3000) },
     )
   })
 
@@ -103,7 +104,7 @@ describe('server-sent events', () => {
         for (let at = 0; at <= bytes.length; at++)
           expect(read([bytes.subarray(0, at), bytes.subarray(at)])).toStrictEqual(whole)
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300) },
     )
   })
 
@@ -123,7 +124,7 @@ describe('server-sent events', () => {
         expect(read(Array.from(all, (byte) => Uint8Array.of(byte)))).toStrictEqual(whole)
         expect(read(cut(all, places))).toStrictEqual(whole)
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import type { Entry, Message, RunState, ThreadState } from '../protocol/index.ts'
 import {
@@ -145,7 +146,7 @@ test.for([
           await store.close()
         },
       ),
-      { numRuns: 40 },
+      { numRuns: sized(40) },
     )
   },
 )

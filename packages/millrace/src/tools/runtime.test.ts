@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import type {
   ApprovalEvent,
@@ -1475,7 +1476,7 @@ describe('whatever happens in whatever order', () => {
           failures.length,
         )
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { agent, tool } from '../index.ts'
 import type { Message, ThreadEvent } from '../protocol/index.ts'
 import { applyEntry, conversationOf, emptyThread } from '../protocol/index.ts'
@@ -325,7 +326,7 @@ test('the chat says what the conversation says, whatever people do meanwhile', a
         await app.close({ graceMs: 0 })
       },
     ),
-    { numRuns: 25 },
+    { numRuns: sized(25) },
   )
 })
 

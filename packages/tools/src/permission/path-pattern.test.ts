@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import picomatch from 'picomatch'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { pathPattern, placeOf } from './path-pattern.ts'
 import { wildcard } from './wildcard.ts'
 
@@ -53,7 +54,7 @@ describe('a glob', () => {
           expect(matches(pattern, path)).toBe(picomatch(pattern, { dot: true, nonegate: true })(path))
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 

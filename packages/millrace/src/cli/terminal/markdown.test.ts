@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import { markdown } from './markdown.ts'
 import { widthOf } from './width.ts'
 
@@ -264,7 +265,7 @@ test('no word is lost and none changes places', () => {
       const text = pieces.join('')
       expect(words(bare(render(text, { width, pieces })).join(''))).toBe(words(text))
     }),
-    { numRuns: 1000 },
+    { numRuns: sized(1000) },
   )
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import { calling, chunk, ended, hear, type Piece } from './chat.test-kit.ts'
 
 const rome = { callId: 'a', name: 'weather', input: { city: 'Rome' } }
@@ -552,7 +553,7 @@ describe('whatever a server does to its calls', () => {
         }
         if (cutAt === undefined) expect(left).toEqual([])
       }),
-      { numRuns: 100 },
+      { numRuns: sized(100) },
     )
   })
 })

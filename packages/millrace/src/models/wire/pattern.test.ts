@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import { isObject } from '../../protocol/index.ts'
 import { framePattern } from './pattern.ts'
 
@@ -173,7 +174,7 @@ test('whatever is read means what the parser would have made of it', () => {
         expect(toldOf(sound).map(({ value, sequence }) => ({ value, sequence }))).toEqual(parsed)
       },
     ),
-    { numRuns: 500 },
+    { numRuns: sized(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../../test/size.ts'
 import { agent } from '../../agent/index.ts'
 import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { noUsage } from '../../protocol/index.ts'
@@ -88,7 +89,7 @@ test("Where's my money?", async () => {
         const log = await converse(tester(rounds, { maxRounds, onToolError }), deeds)
         if (log.some(({ event }) => event.type === 'run-start')) await play(testScript(log))
       }),
-      { numRuns: 150 },
+      { numRuns: sized(150) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import { fragments } from './fragments.test-kit.ts'
 import { markdownParser } from './parser.ts'
 import { recordingSink } from './recording-sink.test-kit.ts'
@@ -146,7 +147,7 @@ describe('Markdown that is still being written', () => {
           expect(at, JSON.stringify(some)).toBeGreaterThan(0)
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: sized(3000) },
     )
   })
 

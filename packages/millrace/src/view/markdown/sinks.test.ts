@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import type { SentenceOptions } from '../../../../voice/src/sentences/sentence.ts'
 import { sentences } from '../../../../voice/src/sentences/splitter.ts'
 import { deltaCleaner } from '../../cli/terminal/clean.ts'
@@ -75,6 +76,6 @@ test.each<[string, () => Output]>([
       expect(atOnce.shown()).toEqual(single.shown())
       expect(pieces.shown()).toEqual(single.shown())
     }),
-    { numRuns: 1500 },
+    { numRuns: sized(1500) },
   )
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../../test/size.ts'
 import { piecesOf, spokenWords } from './spoken-words.ts'
 
 const spoken = (text: string) => spokenWords(text).map((word) => word.spoken)
@@ -40,7 +41,7 @@ describe('the words of a text', () => {
         }
         expect(before).toBeLessThanOrEqual(text.length)
       }),
-      { numRuns: 500 },
+      { numRuns: sized(500) },
     )
     expect(spoken('x'.repeat(10_000)).every((word) => word.length <= 60)).toBe(true)
   })

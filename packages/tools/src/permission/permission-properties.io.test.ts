@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Access } from 'millrace'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { fetch, judge, read, run, write } from './permission.test-kit.ts'
 
 const rule = fc.constantFrom(
@@ -52,7 +53,7 @@ const situation = fc.record({
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
 describe('whatever the rules and the call', () => {
-  const holds = <Case>(property: fc.IRawProperty<Case>) => fc.assert(property, { numRuns: 1000 })
+  const holds = <Case>(property: fc.IRawProperty<Case>) => fc.assert(property, { numRuns: sized(1000) })
 
   test('one more rule that denies or asks never makes it more allowed, and one that allows never less', () => {
     holds(

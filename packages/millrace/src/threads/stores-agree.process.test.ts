@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { memoryStore } from '../log/memory.ts'
 import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from '../log/sqlite.ts'
@@ -242,6 +243,6 @@ it('every store answers as the others do', async () => {
       }
       for (const store of stores) await store.close()
     }),
-    { numRuns: 40 },
+    { numRuns: sized(40) },
   )
 })

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { sized } from '../size.ts'
 import { turmoil } from './turmoil.ts'
 import { eventsOf } from './verdict.ts'
 
-const freezes = Number(process.env.SURVIVAL_FREEZES ?? 20)
+const freezes = sized(40)
 const leaseMs = 300
 
 test('a server that was frozen past its lease wakes up fenced, and writes nothing where another has gone on', {
@@ -27,5 +28,6 @@ test('a server that was frozen past its lease wakes up fenced, and writes nothin
       for (const { process } of posts) expect(process.stderr()).toBe('')
     },
   })
-  expect(eventsOf(log, 'run-start').filter(({ losses }) => losses).length).toBeGreaterThan(0)
+  if (freezes >= 20)
+    expect(eventsOf(log, 'run-start').filter(({ losses }) => losses).length).toBeGreaterThan(0)
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Access } from 'millrace'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { fetch, judge, read, run, write } from './permission.test-kit.ts'
 import { ruleProblem } from './rule.ts'
 
@@ -84,7 +85,7 @@ describe('what may be remembered', () => {
         const alike = one.kind === 'read' && String(tidy(one)) === String(tidy(other))
         if (!same && !alike) expect(judge({}, [other], { granted }).decision).toBe('ask')
       }),
-      { numRuns: 2000 },
+      { numRuns: sized(2000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import { voice } from '@millrace/voice'
 import { scriptedSpeech } from '@millrace/voice/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import { millrace } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
@@ -68,7 +69,7 @@ test('wherever the connection is cut, each sentence is heard whole and in order'
       }
       expect([...new Set(told)]).toEqual(sentences)
     }),
-    { numRuns: 25 },
+    { numRuns: sized(25) },
   )
 })
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import { checkSnapshots } from '../log/snapshot.test-kit.ts'
 import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from '../log/sqlite.ts'
@@ -204,18 +205,17 @@ async function end({ store, sides, readers }: Storm): Promise<void> {
 }
 
 const folder = temporaryFolder()
-const times = Number(process.env.STORM ?? 1)
 let files = 0
 
 describe.each([
-  { name: 'memory', runs: 25, open: () => memoryStore() },
-  { name: 'SQLite', runs: 8, open: () => sqliteStore(join(folder, `${++files}.db`)) },
+  { name: 'memory', runs: 75, open: () => memoryStore() },
+  { name: 'SQLite', runs: 25, open: () => sqliteStore(join(folder, `${++files}.db`)) },
 ])('over $name', ({ runs, open }) => {
   const acts = fc.array(act, { minLength: 3, maxLength: 25 })
   const property = fc.asyncProperty(acts, weather, (acts, weather) => play(open(), acts, weather))
 
-  test('threads weather every storm', { timeout: 120_000 * times }, async () => {
+  test('threads weather every storm', { timeout: 10_000 * sized(runs) + 120_000 }, async () => {
     // Without smaller examples: each takes its time to fail, and with another timing it may not. What hangs fails with its seed.
-    await fc.assert(property, { numRuns: runs * times, endOnFailure: true, timeout: 60_000 })
+    await fc.assert(property, { numRuns: sized(runs), endOnFailure: true, timeout: 60_000 })
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sized } from '../../../../test/size.ts'
 import type { JsonObject, ModelEvent } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import type { Answer, Wire } from './mixed-answers.test-kit.ts'
@@ -108,7 +109,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         const own = new Set([...plainCalls(wire, first.frames), ...plainCalls(wire, second.frames)])
         for (const call of callsIn(read(wire, frames))) expect(own).toContain(call)
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 
@@ -140,7 +141,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         const before = callsIn(read(wire, frames.slice(0, from), { ends: false }))
         for (const call of callsIn(read(wire, frames)).slice(before.length)) expect(plain).toContain(call)
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(1000) },
     )
   })
 })

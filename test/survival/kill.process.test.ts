@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { sized } from '../size.ts'
 import { turmoil } from './turmoil.ts'
 import { eventsOf } from './verdict.ts'
 
-const kills = Number(process.env.SURVIVAL_KILLS ?? 200)
+const kills = sized(200)
 
 // The limit only turns a hang into a failure: it takes about a minute on two cores of its own.
-test('two servers over one file, killed 200 times, lose nothing and do nothing twice', {
+test('two servers over one file, killed again and again, lose nothing and do nothing twice', {
   timeout: 400_000,
 }, async () => {
   const { log } = await turmoil({
@@ -44,5 +45,7 @@ test('two servers over one file, killed 200 times, lose nothing and do nothing t
     resumed: starts.filter(({ name, attempt }) => name === 'helper' && attempt > 1).length,
     approved: eventsOf(log, 'approval').length,
   }
-  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0)
+  // A few kills need not hit each of them.
+  if (kills >= 100)
+    for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0)
 })

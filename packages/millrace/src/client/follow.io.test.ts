@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { WebSocket as WsSocket } from 'ws'
+import { sized } from '../../../../test/size.ts'
 import type { Entry } from '../protocol/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
 import { eager, expectWhole, failureOf, take, until } from './follow.test-kit.ts'
@@ -73,7 +74,7 @@ describe.each(transports)('over %s', (transport) => {
         const thread = threadAt(proxy.url, { transport, silenceMs: 3000 })
         if (after < 30) expectWhole(await take(thread.follow({ after }), 30), log, after)
       }),
-      { numRuns: 60 },
+      { numRuns: sized(60) },
     )
   })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sized } from '../size.ts'
 import { canTry, type Jail, type Outcome, openJail } from './jail.ts'
 import { isBreach, isOutsideOfOut, mayBreach, type PolicyName, passesFor, policyNames } from './judge.ts'
 import { type Attack, attackTable, type ShellName, shellNames } from './table.ts'
@@ -26,8 +27,8 @@ test('the table has more than 600 lines, and none twice', () => {
 
 /** Shells and programs of another age than these may have closed what a few lines use. */
 const mostClosed = 0.03
-/** Every fifth, since all of them take half a minute. After a change of the table: ATTACKS=all npx vitest run test/attacks */
-const step = process.env.ATTACKS === 'all' ? 1 : 5
+/** All of them take half a minute. After a change of the table: TEST_SIZE=1 npx vitest run test/attacks */
+const step = Math.ceil(100 / sized(100))
 
 test.runIf(canTry())(
   'the lines of the table are real: they do their harm where no rule judges them',

@@ -1,0 +1,10 @@
+/**
+ * How much of a test with many cases is done, from 0 to 1 and beyond: the one dial. `npm test` does a tenth, `npm run test:soak`
+ * all of it; `TEST_SIZE=10 npx vitest run …` does more still.
+ */
+const size = Number(process.env.TEST_SIZE ?? 0.1)
+
+/** So many of so many cases. At least one. */
+export function sized(all: number): number {
+  return Math.max(1, Math.round(all * size))
+}
