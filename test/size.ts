@@ -4,6 +4,12 @@
  */
 const size = Number(process.env.TEST_SIZE ?? 0.1)
 
+/** Some of a list, evenly spread. */
+export function some<Item>(list: readonly Item[]): readonly Item[] {
+  const step = Math.max(1, Math.round(1 / size))
+  return list.filter((_, index) => index % step === 0)
+}
+
 /** So many of so many cases. At least one. */
 export function sized(all: number): number {
   return Math.max(1, Math.round(all * size))

@@ -46,6 +46,5 @@ test('two servers over one file, killed again and again, lose nothing and do not
     approved: eventsOf(log, 'approval').length,
   }
   // A few kills need not hit each of them.
-  if (kills >= 100)
-    for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0)
+  if (kills >= 100) for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0)
 })

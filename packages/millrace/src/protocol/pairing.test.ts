@@ -201,5 +201,5 @@ test('whatever the history, it comes out paired, whole and stable, or is refused
     }),
     { numRuns: sized(1000) },
   )
-  expect(mended).toBeGreaterThan(50)
+  expect(mended).toBeGreaterThan(sized(50))
 })
