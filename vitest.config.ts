@@ -27,7 +27,7 @@ export default defineConfig({
     // Most wait for processes and sockets, so that two share two cores well; left alone, vitest would use one of them.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Processes that tests start from sources, too.
-    env: { NODE_OPTIONS: `--conditions=${source}` },
+    env: { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim() },
     projects: [
       {
         extends: true,

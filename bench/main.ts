@@ -1,49 +1,54 @@
-import { machine } from './report/machine.ts'
-import { resultsOf } from './report/results.ts'
-import { tablesOf } from './report/tables.ts'
-import { printed } from './report/terminal.ts'
-import { writeResults } from './report/write.ts'
-import { isNeeded, knownClient, referenceName } from './runner/clients.ts'
-import { runCommand } from './runner/command.ts'
-import type { Options } from './runner/options.ts'
-import { help, readOptions } from './runner/options.ts'
-import { planOf } from './runner/plan.ts'
-import { runBatches } from './runner/run.ts'
-import { startServer } from './runner/server-process.ts'
-
-/** A quick run is over in two minutes, whatever the machine: what there was no time for is named. */
-const budgets = { full: Number.POSITIVE_INFINITY, quick: 113_000, tiny: Number.POSITIVE_INFINITY }
+import { spawnSync } from 'node:child_process'
+import { type Command, helpOf, Misuse, readCommand } from './harness/options.ts'
+import type { Saved } from './harness/part.ts'
+import { machine, printed } from './harness/report.ts'
+import { writeResults } from './harness/write.ts'
+import { parts } from './parts.ts'
 
 const say = (text: string) => process.stderr.write(text)
-const sayProgress = (text: string) => say(process.stderr.isTTY ? `\r\x1b[2K${text}` : `${text}\n`)
+const onStep = (step: string) => say(process.stderr.isTTY ? `\r\x1b[2K${step}` : `${step}\n`)
 
-async function bench(options: Options, signal: AbortSignal): Promise<number> {
-  const names = new Set([referenceName, ...options.clients])
-  const clients = await Promise.all(Array.from(names, knownClient))
-  const batches = planOf(options, clients)
-  const count = batches.flat().length
-  const server = await startServer()
-  say(`${count} measurements, seed ${options.seed}\n`)
-  try {
-    let begun = 0
-    const { measurements, unmeasured } = await runBatches({
-      batches,
-      url: server.url,
-      signal,
-      budgetMs: budgets[options.mode],
-      onProgress: ({ work, case: one, client, wire, repetition }) => {
-        const what = options.mode === 'full' ? `${work.name} ${one.name} #${repetition + 1}` : ''
-        sayProgress(`${++begun}/${batches.length} ${client.name} ${wire} ${what}`)
-      },
-    })
-    sayProgress('')
-    const results = resultsOf({ options, clients, measurements, unmeasured, machine: machine() })
-    process.stdout.write(printed(results, tablesOf(results)))
-    for (const path of await writeResults(results, options.save)) say(`wrote ${path}\n`)
-    return results.rows.some((row) => row.state === 'failed' && isNeeded(row.client)) ? 1 : 0
-  } finally {
-    await server.stop()
-  }
+/** Each part in a process of its own: some are measured in it. Gives the exit code. */
+function runEach({ parts: asked, rest }: Command): number {
+  const codes = asked.map(({ part }) => {
+    const args = [import.meta.filename, part.name, ...rest]
+    return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 130
+  })
+  return Math.max(...codes)
 }
 
-await runCommand({ help, readOptions, act: bench })
+async function run({ parts: [asked], mode, save }: Command, signal: AbortSignal): Promise<number> {
+  if (!asked) return 0
+  const { part, options } = asked
+  for (const command of mode === 'tiny' ? [] : (part.prepare ?? [])) {
+    const { status } = spawnSync(command, { shell: true, stdio: 'inherit' })
+    if (status !== 0) return 1
+  }
+  const measured = await part.run({ mode, size: part.sizes[mode], options, signal, onStep })
+  onStep('')
+  const results: Saved = {
+    date: new Date().toISOString().slice(0, 10),
+    mode,
+    node: process.version,
+    machine: machine(),
+    ...measured,
+  }
+  process.stdout.write(printed(part, results))
+  for (const path of await writeResults(part, results, save)) say(`wrote ${path}\n`)
+  return part.faults(results).length > 0 ? 1 : 0
+}
+
+const interrupt = new AbortController()
+process.once('SIGINT', () => interrupt.abort())
+process.once('SIGTERM', () => interrupt.abort())
+try {
+  const command = readCommand(process.argv.slice(2), parts)
+  if (!command) process.stdout.write(helpOf(parts))
+  else process.exitCode = command.parts.length > 1 ? runEach(command) : await run(command, interrupt.signal)
+} catch (error) {
+  if (interrupt.signal.aborted) process.exitCode = 130
+  else if (error instanceof Misuse) {
+    say(`${error.message}\n`)
+    process.exitCode = 2
+  } else throw error
+}

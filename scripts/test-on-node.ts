@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// `npm run test:node -- 26.10.0`: the fast tests on another Node, which is installed beside the packages when first asked for.
+// `npm run test:node -- 26.10.0`: the unit and socket tests of millrace on another Node, which is installed beside the packages when first asked for.
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [version = ''] = process.argv.slice(2)
 if (!/^\d+\.\d+\.\d+$/.test(version))
@@ -20,17 +20,13 @@ const binary = join(folder, 'node_modules', 'node', 'bin', 'node')
 if (!existsSync(binary))
   run('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', `node@${version}`])
 
-// Without those that try thousands of cases, kill processes, or wait for connections to be closed.
-const slow = /(client.server|sqlite.(processes|migrate)|long-.*|storm|takeover)\.test\.ts$/
-const tests = globSync('packages/millrace/src/{protocol,view,log,agent,models/wire,threads}/**/*.test.ts', { cwd: root })
-  .concat(globSync('packages/millrace/src/{client,protocols,tools}/*.test.ts', { cwd: root }))
-  .filter((file) => !slow.test(file) && !readFileSync(join(root, file), 'utf8').includes("from 'fast-check'"))
-
 const options = [process.env.NODE_OPTIONS]
 // Tests start processes from .ts files; Node strips types without being asked from 22.18 on.
 if (version.startsWith('22.'))
   options.push('--experimental-strip-types --disable-warning=ExperimentalWarning')
-run(binary, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'library', ...tests], {
+// Everything in the process, and the sockets and files of the core: what differs between versions of Node shows there.
+const projects = ['--project', 'unit', '--project', 'io']
+run(binary, ['node_modules/vitest/vitest.mjs', 'run', ...projects, 'packages/millrace'], {
   ...process.env,
   PATH: `${join(binary, '..')}:${process.env.PATH}`,
   NODE_OPTIONS: options.filter(Boolean).join(' '),

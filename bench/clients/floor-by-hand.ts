@@ -1,10 +1,7 @@
-import type { IncomingMessage } from 'node:http'
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Client, Listener, Wire } from '../contract.ts'
-import type { Turn } from './floor/readers.ts'
-import { readers } from './floor/readers.ts'
-import type { FloorRequest } from './floor/request.ts'
-import { floorLoop, requestOf } from './floor/request.ts'
+import { readers, type Turn } from './floor/readers.ts'
+import { type FloorRequest, floorLoop, requestOf } from './floor/request.ts'
 
 /** What stands right before the text of a delta. Nothing else can look like it: quotes in values are escaped. */
 const textMarks: Record<Wire, string> = {

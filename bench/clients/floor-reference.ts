@@ -1,10 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import type { Client, Listener, Wire } from '../contract.ts'
 import { countContent } from './floor/count-content.ts'
-import type { Turn } from './floor/readers.ts'
-import { readers } from './floor/readers.ts'
-import type { FloorRequest } from './floor/request.ts'
-import { floorLoop, requestOf } from './floor/request.ts'
+import { readers, type Turn } from './floor/readers.ts'
+import { type FloorRequest, floorLoop, requestOf } from './floor/request.ts'
 
 async function send(
   { url, headers, body }: FloorRequest,

@@ -6,7 +6,7 @@ const client: Client = {
   packages: [],
   wires: ['chat'],
   only: ['import'],
-  imports: `export { agent, tool } from '../../dist/index.js'`,
+  imports: `export { agent, tool } from 'millrace'`,
   open() {
     throw new Error('it is there to be imported')
   },

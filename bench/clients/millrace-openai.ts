@@ -6,7 +6,7 @@ const client: Client = {
   packages: [],
   wires: ['chat'],
   only: ['import'],
-  imports: `export { openai } from '../../dist/models/openai.js'`,
+  imports: `export { openai } from 'millrace/openai'`,
   open() {
     throw new Error('it is there to be imported')
   },

@@ -1,5 +1,4 @@
-import type { Agent, AgentOptions, Model, RunEvent } from 'millrace'
-import { agent, tool } from 'millrace'
+import { type Agent, type AgentOptions, agent, type Model, type RunEvent, tool } from 'millrace'
 import { anthropic } from 'millrace/anthropic'
 import { openai, openaiChat } from 'millrace/openai'
 import type { BenchTool, Client, Listener, Setting, Wire } from '../contract.ts'
@@ -27,7 +26,7 @@ export const clientWith = (more: Pick<AgentOptions, 'telemetry'> = {}): Client =
   label: 'Millrace',
   packages: [],
   wires: ['chat', 'responses', 'messages'],
-  imports: `export { agent, tool } from '../../dist/index.js'
+  imports: `export { agent, tool } from 'millrace'
 export { openai } from 'millrace/openai'`,
   open(setting) {
     const { tools, maxRounds } = setting

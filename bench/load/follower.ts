@@ -1,9 +1,111 @@
 import { connect } from 'node:net'
-import type { LogCheck, SeenEntry } from './log-check.ts'
-import { logCheck } from './log-check.ts'
-import type { Reader } from './readers.ts'
-import { frameReader, pong, sseReader } from './readers.ts'
-import type { FollowerPlan } from './size.ts'
+import { deltaLength } from './conversation.ts'
+import type { FollowerPlan } from './part.ts'
+
+// The least that reads the two transports, so that the reading costs little beside what is read. Bytes come as latin1: all that is
+// said here is ASCII.
+
+/** Is handed pieces of what comes after the head of an answer; tells each entry's JSON. */
+export type Reader = (piece: string) => void
+
+/** Frames of server-sent events, of which only those with a number count. */
+export function sseReader(onEntry: (json: string) => void): Reader {
+  let rest = ''
+  return (piece) => {
+    rest = rest === '' ? piece : rest + piece
+    let start = 0
+    for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n', start)) {
+      if (rest.startsWith('id: ', start)) onEntry(rest.slice(rest.indexOf('\ndata: ', start) + 7, end))
+      start = end + 2
+    }
+    rest = rest.slice(start)
+  }
+}
+
+export interface FrameListeners {
+  readonly onText: (json: string) => void
+  readonly onPing: (payload: string) => void
+  readonly onClose: (code: number, reason: string) => void
+}
+
+/** Frames of a WebSocket's server (RFC 6455 §5.2), which are whole and not masked. */
+export function frameReader({ onText, onPing, onClose }: FrameListeners): Reader {
+  let rest = ''
+  return (piece) => {
+    rest = rest === '' ? piece : rest + piece
+    let start = 0
+    for (;;) {
+      const frame = frameAt(rest, start)
+      if (!frame) break
+      const { opcode, payload } = frame
+      start = frame.end
+      if (opcode === 1) onText(payload)
+      else if (opcode === 8) onClose(numberAt(payload, 0, 2), payload.slice(2))
+      else if (opcode === 9) onPing(payload)
+    }
+    rest = rest.slice(start)
+  }
+}
+
+function frameAt(bytes: string, at: number) {
+  if (bytes.length < at + 2) return undefined
+  const short = bytes.charCodeAt(at + 1)
+  const extra = short < 126 ? 0 : short === 126 ? 2 : 8
+  const begin = at + 2 + extra
+  if (bytes.length < begin) return undefined
+  const end = begin + (extra === 0 ? short : numberAt(bytes, at + 2, extra))
+  if (bytes.length < end) return undefined
+  return { opcode: bytes.charCodeAt(at) & 15, payload: bytes.slice(begin, end), end }
+}
+
+function numberAt(bytes: string, at: number, length: number): number {
+  let number = 0
+  for (let index = at; index < at + length; index++) number = number * 256 + bytes.charCodeAt(index)
+  return number
+}
+
+/** A frame of a client that answers a ping. The mask is zero, which is a mask like any other. */
+export const pong = (payload: string) => `\x8a${String.fromCharCode(0x80 | payload.length)}\0\0\0\0${payload}`
+
+/** What a follower needs to know of an entry. */
+export interface SeenEntry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: { readonly type: string; readonly text?: string; readonly outcome?: string }
+}
+
+/** Follows a log and notes what is wrong with it. */
+export interface LogCheck {
+  /** The last number. */
+  readonly head: number
+  /** How many words were told. */
+  readonly words: number
+  readonly faults: readonly string[]
+  take(entry: SeenEntry): void
+}
+
+export function logCheck(): LogCheck {
+  let head = 0
+  let chars = 0
+  const faults: string[] = []
+  return {
+    get head() {
+      return head
+    },
+    get words() {
+      return chars / deltaLength
+    },
+    faults,
+    take({ seq, from = seq, event }) {
+      if (from !== head + 1 || seq < from) faults.push(`after ${head} came ${from} to ${seq}`)
+      head = seq
+      if (event.type === 'text') chars += event.text?.length ?? 0
+      else if (event.type === 'run-end' && event.outcome !== 'completed')
+        faults.push(`a run was ${event.outcome}`)
+    },
+  }
+}
 
 /** One connection that follows a thread from its beginning. */
 export interface Follower {

@@ -1,13 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { answer, configOf, usage } from '../harness/answer.ts'
+import { type Histogram, histogram } from '../harness/measure.ts'
 import { stampLength } from '../server/scenario.ts'
-import { deltaLength } from './answers.ts'
-import type { Follower } from './follower.ts'
-import { follower } from './follower.ts'
-import type { Histogram } from './histogram.ts'
-import { histogram } from './histogram.ts'
-import type { LogCheck, SeenEntry } from './log-check.ts'
-import { answer, configOf, usage } from './process.ts'
-import type { FollowerPlan } from './size.ts'
+import { deltaLength } from './conversation.ts'
+import { type Follower, follower, type LogCheck, type SeenEntry } from './follower.ts'
+import type { FollowerPlan } from './part.ts'
 
 // All followers in a process of their own. Counts what comes, and how late.
 

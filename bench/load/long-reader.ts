@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { answer, configOf } from './process.ts'
-import { sseReader } from './readers.ts'
-import { messageFor } from './turn.ts'
+import { answer, configOf } from '../harness/answer.ts'
+import { messageFor } from './conversation.ts'
+import { sseReader } from './follower.ts'
 
 // Reads a very long thread in all ways there are, again and again, in a process of its own.
 

@@ -1,5 +1,5 @@
 import type { NewThread, ThreadEvent, ThreadStore } from 'millrace'
-import { messageFor } from './turn.ts'
+import { messageFor } from './conversation.ts'
 
 /** The id of the thread that is very long. */
 export const longThread = 'long'

@@ -1,20 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { withChildren } from '../harness/process.ts'
+import { messageFor } from './conversation.ts'
+import { type Beside, faultsOf, figuresOf, type Measured, type Reading } from './figures.ts'
 import { longThread } from './long-thread.ts'
-import type { Beside, Measured, Reading } from './measured.ts'
-import { figuresOf } from './measured.ts'
-import type { FollowerPlan, Scene, Size } from './size.ts'
-import { followersOf, threadNames } from './size.ts'
-import type { Talk } from './talk.ts'
-import { allAtRest, talkIn, tellMuch } from './talk.ts'
-import { messageFor } from './turn.ts'
-import { faultsOf } from './verdict.ts'
-import type { World } from './world.ts'
-import { openWorld } from './world.ts'
+import { type FollowerPlan, followersOf, type Scene, type Size, threadNames } from './part.ts'
+import { type Api, openWorld, type World, withFolder } from './world.ts'
 
 export interface PerformOptions {
   readonly signal: AbortSignal
-  /** Where to leave a profile of the server's CPU. */
-  readonly profile?: string | undefined
+  /** Whether to leave a profile of the server's CPU. */
+  readonly profile: boolean
   readonly onStep: (step: string) => void
 }
 
@@ -26,27 +21,15 @@ const arriveMs = 1000
 const catchUpMs = 60_000
 
 /** Plays a scene and measures it. */
-export async function perform(scene: Scene, size: Size, options: PerformOptions): Promise<Measured> {
+export function perform(scene: Scene, size: Size, options: PerformOptions): Promise<Measured> {
   const limitMs = 2 * size.deltas * size.everyMs + 2 * size.seconds * 1000 + patienceMs
-  const limit = new AbortController()
-  const timer = setTimeout(
-    () => limit.abort(new Error(`"${scene.title}" was not over after ${limitMs / 1000} s`)),
-    limitMs,
+  const { profile, signal: given } = options
+  return withFolder((folder) =>
+    withChildren({ signal: given, limitMs, what: `"${scene.title}"` }, async (start, signal) => {
+      const world = await openWorld({ start, folder, scene, size, profile })
+      return measure(world, scene, size, { ...options, signal })
+    }),
   )
-  const signal = AbortSignal.any([options.signal, limit.signal])
-  const world = await openWorld({ scene, size, profile: options.profile })
-  const close = () => void world.close()
-  signal.addEventListener('abort', close)
-  try {
-    return await measure(world, scene, size, { ...options, signal })
-  } catch (error) {
-    // What broke because everything was ended is not the reason.
-    throw signal.aborted ? signal.reason : error
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', close)
-    await world.close()
-  }
 }
 
 async function measure(world: World, scene: Scene, size: Size, options: PerformOptions): Promise<Measured> {
@@ -82,7 +65,8 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
   if (scene.long) {
     const { before, after } = await measureOnce()
     await wait(arriveMs, undefined, { signal })
-    without = figuresOf(before, after, await followers.ask('tallies'))
+    const { delays, late } = figuresOf(before, after, await followers.ask('tallies'))
+    without = { delays, late }
     onStep(`a thread of ${size.longEntries} entries is read`)
     await longReader?.ask('begin', { thread: longThread, entries: size.longEntries })
   }
@@ -109,7 +93,7 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
     followers: plans.length,
     ...figuresOf(before, after, tallies),
     memory: { start, peak: after.server.peak, end, each: scene.stuck ? undefined : each },
-    ...(without && reads && { beside: { ...beforeOf(without), entries: size.longEntries, reads } }),
+    ...(without && reads && { beside: { ...without, entries: size.longEntries, reads } }),
     database: await world.databaseSize(),
     faults: [
       ...faultsOf(logs, { heads, words: await provider.ask('sent') }),
@@ -117,8 +101,6 @@ async function measure(world: World, scene: Scene, size: Size, options: PerformO
     ],
   }
 }
-
-const beforeOf = ({ delays, late }: Pick<Beside, 'delays' | 'late'>) => ({ delays, late })
 
 /** Has all come, and tells what each takes. The first few show the server what it will need for all of them. */
 async function gather({ server, followers }: World, plans: readonly FollowerPlan[]) {
@@ -148,5 +130,71 @@ async function read({ server, provider, followers, api }: World, talk: Talk): Pr
     server: usages[0],
     provider: usages[1],
     followers: usages[2],
+  }
+}
+
+/** Keeps a run under way in every thread: when one is answered, the next message is sent. */
+export interface Talk {
+  /** How many answers were told. */
+  readonly answers: () => number
+  /** Sends nothing more. Rejects if something could not be sent. */
+  stop(): Promise<void>
+}
+
+/** Begins one thread after the other, so that their runs end one after the other too. Resolves when all have begun. */
+export async function talkIn(
+  threads: readonly string[],
+  { provider, api }: Pick<World, 'provider' | 'api'>,
+  spreadMs: number,
+): Promise<Talk> {
+  const sending = new Set<Promise<void>>()
+  let failure: unknown
+  let isOver = false
+  let answers = 0
+
+  function send(thread: string) {
+    if (isOver) return
+    const sent = api.send(thread, messageFor(thread, 'talk')).then(
+      () => void sending.delete(sent),
+      (error: unknown) => {
+        failure ??= error
+      },
+    )
+    sending.add(sent)
+  }
+
+  provider.onWord((thread) => {
+    answers++
+    send(thread)
+  })
+  const begin = performance.now()
+  for (const [index, thread] of threads.entries()) {
+    await wait(Math.max(0, begin + (index * spreadMs) / threads.length - performance.now()))
+    send(thread)
+  }
+  return {
+    answers: () => answers,
+    async stop() {
+      isOver = true
+      await Promise.all(sending)
+      if (failure !== undefined) throw failure
+    },
+  }
+}
+
+/** Has some threads tell more than the buffers of a connection hold. */
+export async function tellMuch(threads: readonly string[], api: Api, signal: AbortSignal): Promise<void> {
+  for (const thread of threads) await api.send(thread, messageFor(thread, 'watch'))
+  await allAtRest(api, signal)
+}
+
+/** Resolves with the number of each thread's last entry when nothing is under way any more. */
+export async function allAtRest(api: Api, signal: AbortSignal): Promise<Readonly<Record<string, number>>> {
+  for (;;) {
+    signal.throwIfAborted()
+    const threads = await api.list()
+    if (threads.every(({ status }) => status === 'idle'))
+      return Object.fromEntries(threads.map(({ id, head }) => [id, head]))
+    await wait(250)
   }
 }

@@ -1,12 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Piece } from '../server/bodies.ts'
-import { deliver } from '../server/deliver.ts'
-import type { AnswerInput } from './answers.ts'
-import { answers } from './answers.ts'
-import { answer, configOf, say, usage } from './process.ts'
-import { readTurn } from './turn.ts'
+import { answer, configOf, say, usage } from '../harness/answer.ts'
+import { deliver, listen, type Piece } from '../server/serve.ts'
+import { type AnswerInput, answers, readTurn } from './conversation.ts'
 
 // A provider of Chat Completions in a process of its own: each answer at its own pace, each word with the time it was written.
 // Says the name of a thread when it has told all of an answer to what is talked about.
@@ -42,13 +38,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
 })
 
 const asked = {
-  open: () =>
-    new Promise<string>((resolve) => {
-      server.listen({ port: 0, host: '127.0.0.1', backlog: 2048 }, () => {
-        const address = server.address()
-        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
-      })
-    }),
+  open: () => listen(server),
   /** Words to all threads up to now. */
   total: () => total,
   /** Words to each. */

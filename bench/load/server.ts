@@ -1,19 +1,16 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject } from 'millrace'
-import { agent, tool } from 'millrace'
+import { agent, type JsonObject, tool } from 'millrace'
 import { openaiChat } from 'millrace/openai'
 import { millrace } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
-import type { ToolSchema } from '../server/tool-schemas.ts'
-import { lookUpOrder } from '../server/tool-schemas.ts'
-import type { Spread } from './histogram.ts'
-import { answer, configOf, usage } from './process.ts'
-import { buildOutput, watchBuild } from './tools.ts'
+import { answer, configOf, heldBytes, usage } from '../harness/answer.ts'
+import { lateness } from '../harness/late.ts'
+import { lookUpOrder, type ToolSchema } from '../server/scenario.ts'
+import { buildOutput, watchBuild } from './conversation.ts'
 
 // The server that is measured, as a user would set it up.
 
-export interface ServerConfig {
+interface ServerConfig {
   /** The address of the provider. */
   readonly provider: string
   readonly file: string
@@ -63,29 +60,10 @@ const app = millrace({
   ...(stuckMs !== undefined && { stuckMs }),
 })
 
-const resolutionMs = 5
-const delays = monitorEventLoopDelay({ resolution: resolutionMs })
-delays.enable()
-
 const asked = {
-  /** How late timers were since this was asked the last time. */
-  late(): Spread {
-    const late = (nanos: number) => Math.max(0, nanos / 1e6 - resolutionMs)
-    const spread = {
-      p50: late(delays.percentile(50)),
-      p99: late(delays.percentile(99)),
-      max: late(delays.max),
-    }
-    delays.reset()
-    return spread
-  },
+  late: lateness(5),
   open: async () => (await app.listen()).url,
-  /** Bytes that are in use after a collection. */
-  held() {
-    globalThis.gc?.()
-    const { heapUsed, external } = process.memoryUsage()
-    return heapUsed + external
-  },
+  held: heldBytes,
   async close() {
     await app.close()
     await store.close()

@@ -2,87 +2,96 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteStore } from 'millrace/sqlite'
-import type { Api } from './api.ts'
-import { api } from './api.ts'
+import type { Start } from '../harness/process.ts'
+import { cache } from '../harness/write.ts'
 import type { FollowersAnswers } from './followers.ts'
 import type { LongReaderAnswers } from './long-reader.ts'
 import { longThread, writeLongThread } from './long-thread.ts'
-import type { Part } from './process.ts'
-import { startPart } from './process.ts'
+import type { Scene, Size } from './part.ts'
 import type { ProviderAnswers } from './provider.ts'
 import type { ServerAnswers } from './server.ts'
-import type { Scene, Size } from './size.ts'
-
-/** A provider, a server over a new file, and followers, each in a process of its own. */
-export interface World {
-  readonly provider: Part<ProviderAnswers>
-  readonly server: Part<ServerAnswers>
-  readonly followers: Part<FollowersAnswers>
-  /** Reads a thread that was there before, where the scene has one. */
-  readonly longReader: Part<LongReaderAnswers> | undefined
-  readonly api: Api
-  /** Bytes on the disk. */
-  databaseSize(): Promise<number>
-  /** Ends everything and leaves nothing behind. May be called twice. */
-  close(): Promise<void>
-}
 
 export interface WorldOptions {
+  readonly start: Start
+  readonly folder: string
   readonly scene: Scene
   readonly size: Size
-  /** Where to leave a profile of the server's CPU. */
-  readonly profile: string | undefined
-}
-
-async function prepareLong(file: string, { longEntries: entries }: Size) {
-  const store = sqliteStore(file)
-  await writeLongThread(store, { id: longThread, agent: 'desk', entries })
-  await store.close()
+  /** Whether to leave a profile of the server's CPU. */
+  readonly profile: boolean
 }
 
 /** Those that are stuck stay, so that they are there all the time. */
 const stuckMs = 600_000
 
-export async function openWorld({ scene, size, profile }: WorldOptions): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-load-'))
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+/** A provider, a server over a new file, and followers, each in a process of its own. */
+export async function openWorld({ start, folder, scene, size, profile }: WorldOptions) {
   const file = join(folder, 'threads.db')
-  const parts: Part<never>[] = []
-  const start: typeof startPart = (name, config, execArgv) => {
-    const part = startPart(name, config, execArgv)
-    parts.push(part as Part<never>)
-    return part as never
+  const { deltas, everyMs, longEntries: entries } = size
+  if (scene.long) {
+    const store = sqliteStore(file)
+    await writeLongThread(store, { id: longThread, agent: 'desk', entries })
+    await store.close()
   }
-  async function close() {
-    await Promise.all(parts.map((part) => part.stop()))
+  const provider = start<ProviderAnswers>('load/provider.ts', { deltas, everyMs })
+  const server = start<ServerAnswers>(
+    'load/server.ts',
+    { provider: await provider.ask('open'), file, ...(scene.stuck && { stuckMs }) },
+    { execArgv: ['--expose-gc', ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${cache}`] : [])] },
+  )
+  const url = await server.ask('open')
+  return {
+    provider,
+    server,
+    followers: start<FollowersAnswers>('load/followers.ts', { url }),
+    /** Reads a thread that was there before, where the scene has one. */
+    longReader: scene.long ? start<LongReaderAnswers>('load/long-reader.ts', { url }) : undefined,
+    api: api(url),
+    /** Bytes on the disk. */
+    async databaseSize() {
+      const names = await readdir(folder)
+      const stats = await Promise.all(names.map((name) => stat(join(folder, name))))
+      return stats.reduce((sum, one) => sum + one.size, 0)
+    },
+  }
+}
+
+/** A new folder, which is gone afterwards. */
+export async function withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'))
+  try {
+    return await work(folder)
+  } finally {
     await rm(folder, { recursive: true, force: true })
   }
-  try {
-    const { deltas, everyMs } = size
-    if (scene.long) await prepareLong(file, size)
-    const provider = start<ProviderAnswers>('provider.ts', { deltas, everyMs })
-    const server = start<ServerAnswers>(
-      'server.ts',
-      { provider: await provider.ask('open'), file, ...(scene.stuck && { stuckMs }) },
-      ['--expose-gc', ...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`])],
-    )
-    const url = await server.ask('open')
-    const followers = start<FollowersAnswers>('followers.ts', { url })
-    const longReader = scene.long ? start<LongReaderAnswers>('long-reader.ts', { url }) : undefined
-    return {
-      provider,
-      server,
-      followers,
-      longReader,
-      api: api(url),
-      async databaseSize() {
-        const names = await readdir(folder)
-        const stats = await Promise.all(names.map((name) => stat(join(folder, name))))
-        return stats.reduce((sum, { size }) => sum + size, 0)
-      },
-      close,
-    }
-  } catch (error) {
-    await close()
-    throw error
+}
+
+interface Listed {
+  readonly id: string
+  readonly head: number
+  readonly status: string
+}
+
+export type Api = ReturnType<typeof api>
+
+/** The little that is asked of the server beside following. */
+export function api(url: string) {
+  async function request(path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${url}${path}`, {
+      headers: { 'content-type': 'application/json' },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${path} was answered ${response.status} ${await response.text()}`)
+    return response.json()
+  }
+  return {
+    create: async (id: string) => void (await request('/threads', { id })),
+    send: async (thread: string, message: string) =>
+      void (await request(`/threads/${thread}/messages`, { message })),
+    async list(): Promise<readonly Listed[]> {
+      const { threads } = (await request('/threads?limit=1000')) as { threads: readonly Listed[] }
+      return threads
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { numbers, wordDeltas } from '../server/words.ts'
+import { numbers, wordDeltas } from '../server/scenario.ts'
 
 /** The last words of every answer: whoever shows them has come to the end. */
 export const lastWords = 'This is the end of it.'

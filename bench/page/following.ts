@@ -1,17 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Model } from 'millrace'
 import { client } from 'millrace/client'
 import type { Page } from 'playwright-core'
 import { cut, longAnswer } from './answer.ts'
-import { openApp } from './app.ts'
-import type { Browser } from './browser.ts'
-import type { MainThread } from './main-thread.ts'
-import { since } from './main-thread.ts'
-import { pacedModel } from './paced-model.ts'
-import type { Table } from './results.ts'
-import { rowOf } from './results.ts'
-import type { Size } from './size.ts'
+import { type Browser, type MainThread, since } from './browser.ts'
+import { type Measured, rowOf, type Size } from './part.ts'
 import type { Reader } from './stage/contract.ts'
-import { openStage } from './stage.ts'
+import { openApp, openStage } from './stage.ts'
 
 declare const window: Reader & typeof globalThis.window
 
@@ -28,7 +23,7 @@ export async function measureFollowing(
   browser: Browser,
   { perSecond, seconds, runs }: Size['words'],
   onStep: (step: string) => void,
-): Promise<Table> {
+): Promise<Measured> {
   const count = perSecond * (seconds + 10)
   const words = cut(longAnswer(count * wordChars), count)
   const stage = await openStage('reader')
@@ -98,4 +93,29 @@ async function shareOf(thread: MainThread, seconds: number): Promise<Share> {
   const { ms, script, layout } = since(before, await thread.work())
   const percent = 100 / (performance.now() - start)
   return { share: ms * percent, script: script * percent, layout: layout * percent }
+}
+
+/** Says these pieces over and over, so many a second, until it is stopped. */
+export function pacedModel(pieces: readonly string[], perSecond: number): Model {
+  return {
+    id: 'paced',
+    provider: 'bench',
+    capabilities: {
+      tools: false,
+      images: false,
+      files: false,
+      reasoning: false,
+      streaming: true,
+      structuredOutput: false,
+    },
+    async *stream(_, { signal }) {
+      const start = performance.now()
+      for (let said = 0; !signal.aborted; said++) {
+        // Against the clock and not after the last one, so that being late does not add up.
+        const early = start + (said * 1000) / perSecond - performance.now()
+        if (early > 0) await wait(early, undefined, { signal })
+        yield { type: 'text', text: pieces[said % pieces.length] ?? '' }
+      }
+    },
+  }
 }

@@ -1,14 +1,10 @@
 import { scriptedModel } from 'millrace/testing'
-import { grouped } from '../works/work.ts'
-import type { App } from './app.ts'
-import { openApp } from './app.ts'
+import { grouped } from '../harness/report.ts'
 import type { Browser } from './browser.ts'
 import { longLog } from './long-log.ts'
-import type { Table } from './results.ts'
-import { rowOf } from './results.ts'
-import type { Size } from './size.ts'
+import { type Measured, rowOf, type Size } from './part.ts'
 import type { Reader } from './stage/contract.ts'
-import { openStage } from './stage.ts'
+import { type App, openApp, openStage } from './stage.ts'
 
 declare const window: Reader & typeof globalThis.window
 
@@ -17,7 +13,7 @@ export async function measureOpening(
   browser: Browser,
   { events, runs }: Size['thread'],
   onStep: (step: string) => void,
-): Promise<Table> {
+): Promise<Measured> {
   const stage = await openStage('reader')
   const app = await openApp(scriptedModel([]), stage.url)
   try {

@@ -1,9 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { agent, type Model, type ThreadStore } from 'millrace'
+import { millrace } from 'millrace/server'
+import { sqliteStore } from 'millrace/sqlite'
 import { build } from 'vite'
 
-const inspector = join(import.meta.dirname, '../../inspector')
+const inspector = join(import.meta.dirname, '../../packages/inspector')
 
 export interface Stage {
   readonly url: string
@@ -63,4 +68,27 @@ async function buildStage(script: string): Promise<ReadonlyMap<string, string | 
   return new Map(
     built.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source] as const),
   )
+}
+
+export interface App {
+  readonly url: string
+  readonly store: ThreadStore
+  close(): Promise<void>
+}
+
+/** A server as a user would set it up, over an SQLite file. Pages of `origin` may read it too. */
+export async function openApp(model: Model, origin: string): Promise<App> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-page-'))
+  const store = sqliteStore(join(folder, 'threads.db'))
+  const app = millrace({ agents: { desk: agent({ model }) }, store, origins: [origin] })
+  const { url } = await app.listen()
+  return {
+    url,
+    store,
+    async close() {
+      await app.close({ graceMs: 0 })
+      await store.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
 }

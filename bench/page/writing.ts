@@ -1,13 +1,8 @@
 import type { Page } from 'playwright-core'
-import { versionOf } from '../report/versions.ts'
-import { grouped } from '../works/work.ts'
+import { grouped, versionOf } from '../harness/report.ts'
 import { cut, lastWords, longAnswer } from './answer.ts'
-import type { Browser } from './browser.ts'
-import type { MainThread } from './main-thread.ts'
-import { since } from './main-thread.ts'
-import type { Row, Table } from './results.ts'
-import { rowOf } from './results.ts'
-import type { Size } from './size.ts'
+import { type Browser, type MainThread, since } from './browser.ts'
+import { type Measured, type Row, rowOf, type Size } from './part.ts'
 import type { Player } from './stage/contract.ts'
 import { openStage } from './stage.ts'
 
@@ -44,7 +39,7 @@ export async function measureWriting(
   browser: Browser,
   answer: Answer,
   onStep: (step: string) => void,
-): Promise<Table> {
+): Promise<Measured> {
   const rows: Row[] = []
   for (const way of ways) rows.push(await measureWay(browser, answer, way, onStep))
   const { kb, pieces, perFrame } = answer

@@ -1,6 +1,77 @@
-import type { ToolSchema } from './tool-schemas.ts'
-import { convertPrice, getWeather, lookUpOrder, slowSearch, writeFile } from './tool-schemas.ts'
-import { sourceCode, wordDeltas } from './words.ts'
+/** Words as a model sends them: a space and two to five letters, now and then a line break, a quote or a letter with an accent. */
+const words =
+  ' the| of| and| to| in| is| it| was| for| on| are| with| as| his| they| at| be| this| from| have| or| by| one| had| not| but| what| all| were| when| we| there| can| an| your| which| said| if| do| will| each| about| how| up| out| them| then| she| many| some| so| these| would| other| into| has| more| her| two| like| him| see| time| could| no| make| than| been| its| who| now| people| my| made| over| did| down| only| way| find| use| may| water| long| café| naïve| "so"| day,| end.|.\n\n'
+    .split('|')
+    .filter((word) => word.length >= 3 && word.length <= 6)
+
+/** The same numbers on every machine, between 0 and 1. */
+export function numbers(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+/** `count` deltas of a text. */
+export function wordDeltas(count: number, seed = 1): string[] {
+  const next = numbers(seed)
+  return Array.from({ length: count }, () => words[Math.floor(next() * words.length)] ?? '')
+}
+
+/** Source code, so that its JSON is full of escapes, as when a model writes a file. Exactly `length` characters, all ASCII. */
+export function sourceCode(length: number): string {
+  const lines: string[] = []
+  let size = 0
+  for (let line = 1; size < length; line++) {
+    const text = `  if (input.part${line} > ${line * 7}) return "step ${line}" // and go on\n`
+    lines.push(text)
+    size += text.length
+  }
+  return lines.join('').slice(0, length)
+}
+
+/** What the models of all works may call. Only data, so that the server needs no package. */
+export interface ToolSchema {
+  readonly name: string
+  readonly description: string
+  readonly jsonSchema: Readonly<Record<string, unknown>>
+}
+
+const text = (description: string) => ({ type: 'string', description })
+
+function schema(name: string, description: string, properties: Record<string, object>): ToolSchema {
+  return {
+    name,
+    description,
+    jsonSchema: {
+      type: 'object',
+      properties,
+      required: Object.keys(properties),
+      additionalProperties: false,
+    },
+  }
+}
+
+export const lookUpOrder = schema('look_up_order', 'Finds an order by its id', {
+  id: text('The id of the order'),
+})
+export const getWeather = schema('get_weather', 'Tells the weather of a city', {
+  city: text('The name of the city'),
+  days: { type: 'integer', description: 'How many days to look ahead' },
+})
+export const convertPrice = schema('convert_price', 'Converts a price', {
+  amount: { type: 'number', description: 'How much' },
+  from: text('The currency it is in'),
+  to: text('The currency it is wanted in'),
+})
+export const writeFile = schema('write_file', 'Writes a file', {
+  path: text('Where to'),
+  content: text('What is to stand in it'),
+})
+export const slowSearch = schema('slow_search', 'Searches in many places', {
+  query: text('What to look for'),
+})
 
 /** A piece of an answer, cut into the deltas that the wire tells it in. */
 export interface TextPart {
@@ -29,7 +100,7 @@ export interface Scenario {
   round(index: number): readonly Part[]
 }
 
-const words = (count: number, seed = 1): TextPart => ({ type: 'text', deltas: wordDeltas(count, seed) })
+const prose = (count: number, seed = 1): TextPart => ({ type: 'text', deltas: wordDeltas(count, seed) })
 
 function call(
   { name }: ToolSchema,
@@ -53,7 +124,7 @@ function twoRounds(tools: readonly ToolSchema[], first: readonly Part[], answerD
     rounds: 2,
     callsPerRound,
     tools,
-    round: (index) => (index === 0 ? first : [words(answerDeltas, 2)]),
+    round: (index) => (index === 0 ? first : [prose(answerDeltas, 2)]),
   }
 }
 
@@ -75,13 +146,13 @@ export const stampLength = 18
 
 const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
   /** An answer of so many deltas. */
-  text: (deltas = 20) => answerOnly([words(deltas)]),
+  text: (deltas = 20) => answerOnly([prose(deltas)]),
   /** Three tools at once, then an answer of so many deltas. */
   loop: (deltas = 20) =>
     twoRounds(
       [lookUpOrder, getWeather, convertPrice],
       [
-        words(5),
+        prose(5),
         call(lookUpOrder, { id: 'ORD-42' }),
         call(getWeather, { city: 'Oslo', days: 3 }),
         call(convertPrice, { amount: 12.5, from: 'EUR', to: 'NOK' }),
@@ -102,15 +173,15 @@ const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
     tools: [lookUpOrder],
     round: (index) =>
       index < rounds
-        ? [words(4, index + 1), call(lookUpOrder, { id: `ORD-${index + 1}` })]
-        : [words(20, index + 1)],
+        ? [prose(4, index + 1), call(lookUpOrder, { id: `ORD-${index + 1}` })]
+        : [prose(20, index + 1)],
   }),
   /** A call that is complete early, and one after it whose arguments take so many milliseconds to arrive. */
   overlap: (ms = 50) =>
     twoRounds(
       [slowSearch, writeFile],
       [
-        words(3),
+        prose(3),
         call(slowSearch, { query: 'all of it' }),
         call(writeFile, { path: 'notes.md', content: sourceCode(640) }, 16, ms / 42),
       ],

@@ -1,11 +1,177 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Wire } from '../contract.ts'
-import { bodyStore } from './bodies.ts'
-import { deliver } from './deliver.ts'
-import { idOf } from './ids.ts'
-import { readRequest } from './request.ts'
+import {
+  idOf,
+  type Render,
+  type RenderOptions,
+  renderChat,
+  renderMessages,
+  renderResponses,
+  roundOf,
+} from './render.ts'
+import { type Scenario, scenarioOf, stampLength } from './scenario.ts'
+
+/** Bytes that are written together, `waitMs` after those before them. */
+export interface Piece {
+  readonly waitMs: number
+  readonly bytes: Buffer
+  /** Where a time is to be written in, and that of which delta. */
+  readonly stamps: readonly { readonly at: number; readonly index: number }[]
+}
+
+/** Chunks are cut anywhere, as a network does. */
+const chunkBytes = 4096
+const renderers: Record<Wire, Render> = {
+  chat: renderChat,
+  responses: renderResponses,
+  messages: renderMessages,
+}
+
+/** Renders each answer once; all that is left to do for a request is writing. */
+export function bodyStore() {
+  const scenarios = new Map<string, Scenario | undefined>()
+  const bodies = new Map<string, readonly Piece[]>()
+
+  function scenario(name: string): Scenario | undefined {
+    if (!scenarios.has(name)) scenarios.set(name, scenarioOf(name))
+    return scenarios.get(name)
+  }
+
+  function body(name: string, wire: Wire, round: number, options: RenderOptions): readonly Piece[] {
+    const key = [name, wire, round, wire === 'chat' && options.usage, options.obfuscation].join(' ')
+    const known = bodies.get(key)
+    if (known) return known
+    const found = scenario(name)
+    if (!found) return []
+    const input = { name, scenario: found, round, parts: found.round(round), options }
+    const pieces = inPieces(renderers[wire](input))
+    bodies.set(key, pieces)
+    return pieces
+  }
+
+  /** Renders what clients ask for as a rule, so that the first one does not wait for it. */
+  function prepare(name: string, wire: Wire): void {
+    const found = scenario(name)
+    for (let round = 0; round < (found?.rounds ?? 0); round++)
+      for (const usage of wire === 'chat' ? [true, false] : [false])
+        body(name, wire, round, { usage, obfuscation: true })
+  }
+
+  return { scenario, body, prepare }
+}
+
+function inPieces(frames: ReturnType<Render>): Piece[] {
+  const pieces: Piece[] = []
+  let waitMs = 0
+  let text = ''
+  function flush() {
+    if (text === '') return
+    const stamps = [...text.matchAll(/~stamp~(\d{10})~/g)].map((match) => ({
+      at: match.index,
+      index: Number(match[1]),
+    }))
+    const all = Buffer.from(text)
+    if (stamps.length > 0) pieces.push({ waitMs, bytes: all, stamps })
+    else
+      for (let at = 0; at < all.length; at += chunkBytes)
+        pieces.push({ waitMs: at === 0 ? waitMs : 0, bytes: all.subarray(at, at + chunkBytes), stamps })
+    text = ''
+  }
+  for (const frame of frames) {
+    if (frame.waitMs > 0) {
+      flush()
+      waitMs = frame.waitMs
+    } else if (text === '') waitMs = 0
+    text += frame.text
+  }
+  flush()
+  return pieces
+}
+
+/** Writes as fast as the client reads, or as slowly as the scenario says. Ends early if the client is gone. */
+export async function deliver(response: ServerResponse, pieces: Iterable<Piece>): Promise<void> {
+  const times: string[] = []
+  let due = performance.now()
+  for (const piece of pieces) {
+    if (piece.waitMs > 0) {
+      // Against the clock and not after the last write, so that being late does not add up.
+      due += piece.waitMs
+      const late = performance.now() - due
+      if (late < 0) await wait(-late)
+    }
+    if (response.destroyed) return
+    const bytes = piece.stamps.length > 0 ? stamped(piece, times) : piece.bytes
+    if (!response.write(bytes)) await drained(response)
+  }
+  response.end()
+}
+
+/** When there is room again, or nobody left to write to. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    function go() {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
+}
+
+/** The monotonic clock is one for all processes of a machine. */
+const now = () => String(process.hrtime.bigint()).padStart(stampLength, '0')
+
+function stamped({ bytes, stamps }: Piece, times: string[]): Buffer {
+  const copy = Buffer.from(bytes)
+  for (const { at, index } of stamps) {
+    times[index] ??= now()
+    copy.write(times[index], at, 'latin1')
+  }
+  return copy
+}
+
+/** What the server has to know of a request. */
+export interface Asked extends RenderOptions {
+  /** How many tool results it holds, counting those before a response that it goes on from. */
+  readonly results: number
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+
+/** Throws what is to be said of a request that cannot be answered. */
+export function readRequest(wire: Wire, text: string, callsPerRound: number): Asked {
+  const body: unknown = JSON.parse(text)
+  if (!isFields(body)) throw new Error('the body is not an object')
+  if (body.stream !== true) throw new Error('only streams are served: "stream" must be true')
+  const options = isFields(body.stream_options) ? body.stream_options : {}
+  return {
+    results: resultsIn[wire](body, callsPerRound),
+    usage: options.include_usage === true,
+    obfuscation: options.include_obfuscation !== false,
+  }
+}
+
+const resultsIn: Record<Wire, (body: Fields, callsPerRound: number) => number> = {
+  chat: ({ messages }) => listOf(messages).filter(({ role }) => role === 'tool').length,
+  responses: ({ input, previous_response_id: previous }, callsPerRound) => {
+    const before = typeof previous === 'string' ? roundOf(previous) * callsPerRound : 0
+    return before + listOf(input).filter(({ type }) => type === 'function_call_output').length
+  },
+  messages: ({ messages }) =>
+    listOf(messages).flatMap(({ content }) => listOf(content).filter(({ type }) => type === 'tool_result'))
+      .length,
+}
 
 const wires: Record<string, Wire> = {
   'chat/completions': 'chat',
@@ -84,14 +250,14 @@ function refuse(response: ServerResponse, status: number, message: string): void
   )
 }
 
+export const serve = () => listen(createServer({ keepAliveTimeout: 60_000 }, listener()))
+
 /** Listens on this machine only; resolves with the address. */
-export function serve(port: number): Promise<string> {
-  const server = createServer({ keepAliveTimeout: 60_000 }, listener())
+export function listen(server: Server): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host: '127.0.0.1', backlog: 2048 }, () => {
-      const address = server.address()
-      resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`)
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 2048 }, () => {
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     })
   })
 }

@@ -1,5 +1,13 @@
-import type { Attributes, Context, Meter, Span } from '@opentelemetry/api'
-import { context, metrics, SpanKind, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Meter,
+  metrics,
+  type Span,
+  SpanKind,
+  trace,
+} from '@opentelemetry/api'
 import type { Telemetry } from 'millrace'
 
 /**

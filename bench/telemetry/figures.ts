@@ -1,9 +1,11 @@
 import type { Wire } from '../contract.ts'
-import { median } from '../process/measure.ts'
-import type { Measured } from './measuring.ts'
-import type { WayName } from './ways.ts'
-import { base } from './ways.ts'
-import type { WorkName } from './works.ts'
+import { median } from '../harness/measure.ts'
+import type { Saved } from '../harness/part.ts'
+import { number, type Table } from '../harness/report.ts'
+import type { Played } from './player.ts'
+import type { Received } from './receiver.ts'
+import type { Measured } from './run.ts'
+import { base, type LookedAt, sizes, type Way, type WayName, type WorkName, ways, works } from './ways.ts'
 
 /** What one way of looking on costs at one work over one wire. */
 export interface Figure {
@@ -64,3 +66,73 @@ function leftOut(count: number): number {
   }
   return Math.max(0, out - 1)
 }
+
+/** One that every model call records. */
+const someMetric = 'gen_ai.client.inference.duration'
+const chunkMetric = 'gen_ai.client.inference.time_per_output_chunk'
+
+/** What was looked at and did not arrive, or arrived and should not have. */
+export function faultsOf(work: LookedAt, way: Way, { plays, lines }: Played, received: Received): string[] {
+  const { spans, metrics } = received
+  const made = plays * work.spans
+  const isWhole = spans % work.spans === 0 && spans < made
+  const isRight = { all: spans === made, some: isWhole, nothing: spans === 0 }[way.sends]
+  const needs = way.sends === 'nothing' ? [] : [someMetric]
+  // A short answer may come in one piece.
+  const needsChunks = way.sends === 'all' && work.name === 'text' && way.name !== 'without-chunks'
+  const lacks = [...needs, ...(needsChunks ? [chunkMetric] : [])].filter((name) => !metrics.includes(name))
+  const isTooMuch =
+    way.sends === 'nothing'
+      ? metrics.length > 0
+      : way.name === 'without-chunks' && metrics.includes(chunkMetric)
+  return [
+    ...(isRight ? [] : [`${spans} spans arrived of ${made}`]),
+    ...lacks.map((name) => `no ${name} arrived`),
+    ...(isTooMuch ? [`${metrics.join(', ')} arrived`] : []),
+    ...(lines === undefined || lines === plays ? [] : [`${lines} lines were written of ${plays} runs`]),
+  ]
+}
+
+export interface TelemetryResults extends Saved {
+  readonly sets: number
+  readonly figures: readonly Figure[]
+  readonly faults: readonly string[]
+}
+
+const percent = (part: number) => (part * 100).toFixed(1)
+const signed = (part: number) => `${part < 0 ? '' : '+'}${percent(part)} %`
+
+function cell({ cpu, more }: Figure): string {
+  const own = `${number(cpu)} µs`
+  return more ? `${own} ${signed(more.median)} (${percent(more.low)} to ${percent(more.high)})` : own
+}
+
+function tableOf({ name, title, unit }: LookedAt, { mode, figures }: TelemetryResults): Table | undefined {
+  const own = figures.filter(({ work }) => work === name)
+  if (own.length === 0) return undefined
+  const wires = [...new Set(own.map(({ wire }) => wire))]
+  const cellFor = (way: string, wire: Wire) => own.find((one) => one.way === way && one.wire === wire)
+  return {
+    title: title(sizes[mode]),
+    head: ['', ...wires.map((wire) => `CPU per ${unit}, ${wire}`)],
+    rows: ways
+      .filter((way) => own.some((one) => one.way === way.name))
+      .map((way) => ({
+        ours: way.name === 'otel',
+        cells: [
+          way.title,
+          ...wires.map((wire) => {
+            const figure = cellFor(way.name, wire)
+            return figure ? cell(figure) : '–'
+          }),
+        ],
+      })),
+    notes: own.flatMap(({ way, wire, flushMs }) =>
+      way === 'otel' && wire === wires.at(-1) && flushMs !== undefined
+        ? [`to send the metrics, which the SDK does once a minute, takes ${number(flushMs)} ms`]
+        : [],
+    ),
+  }
+}
+
+export const tablesOf = (results: TelemetryResults) => works.flatMap((work) => tableOf(work, results) ?? [])

@@ -1,15 +1,10 @@
 import { clientWith } from '../clients/millrace.ts'
 import type { Wire } from '../contract.ts'
-import { answer, configOf } from '../load/process.ts'
-import { during, measure, times } from '../process/measure.ts'
-import type { Subject } from '../process/subject.ts'
-import { subject } from '../process/subject.ts'
-import type { Looking } from './looking.ts'
-import { look } from './looking.ts'
-import type { Size } from './size.ts'
-import type { WayName } from './ways.ts'
-import type { WorkName } from './works.ts'
-import { lookedAt } from './works.ts'
+import { answer, configOf } from '../harness/answer.ts'
+import { during, measure, times } from '../harness/measure.ts'
+import { type Subject, subject } from '../works/subject.ts'
+import { type Looking, look } from './looking.ts'
+import { lookedAt, type Size, type WayName, type WorkName } from './ways.ts'
 
 // Does one work, again and again, while somebody looks on in one way: a process of its own.
 

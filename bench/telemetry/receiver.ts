@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { answer } from '../load/process.ts'
+import { answer } from '../harness/answer.ts'
+import { listen } from '../server/serve.ts'
 import { counted } from './otlp-count.ts'
 
 // Takes what OTLP/HTTP sends, in a process of its own. The first part of a path names whoever sends it.
@@ -35,13 +36,7 @@ const server = createServer(async (request, response) => {
 })
 
 const asked = {
-  open: () =>
-    new Promise<string>((resolve) => {
-      server.listen({ port: 0, host: '127.0.0.1' }, () => {
-        const address = server.address()
-        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
-      })
-    }),
+  open: () => listen(server),
   received(name: string): Received {
     const { spans, metrics } = sentBy(name)
     return { spans, metrics: [...metrics] }

@@ -1,12 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Follower } from '../load/follower.ts'
-import { follower } from '../load/follower.ts'
-import { answer, configOf, usage } from '../load/process.ts'
-import type { Mark } from './said.ts'
-import { now } from './said.ts'
-import { isBeside } from './size.ts'
-import type { HeardVoice, VoiceClient } from './voice-client.ts'
-import { voiceClient } from './voice-client.ts'
+import { answer, configOf, usage } from '../harness/answer.ts'
+import { type Follower, follower } from '../load/follower.ts'
+import { type Mark, now } from './figures.ts'
+import { isBeside } from './part.ts'
+import { type HeardVoice, type VoiceClient, voiceClient } from './voice-client.ts'
 
 // All clients in a process of their own: of each thread one that is spoken to, or only reads where nobody is, and two that read.
 

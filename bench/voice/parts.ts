@@ -1,15 +1,14 @@
-import type { Speech } from '@millrace/voice'
-import { flite, moonshine, silero } from '@millrace/voice'
+import { flite, moonshine, type Speech, silero } from '@millrace/voice'
 import { isMillraceError } from 'millrace'
-import { measure, median } from '../process/measure.ts'
-import type { PartsSize } from './size.ts'
+import { measure, type Spread, spreadOf } from '../harness/measure.ts'
+import type { PartsSize } from './part.ts'
 
 /** One figure of a part that runs on this machine. */
 export interface PartFigure {
   readonly title: string
   readonly unit: 'ms' | '×'
   /** Median, least and most. */
-  readonly figures?: { readonly median: number; readonly low: number; readonly high: number }
+  readonly figures?: Spread
   /** Why there are none. */
   readonly leftOut?: string
 }
@@ -146,8 +145,4 @@ async function detect(sounds: readonly Sound[]) {
   } finally {
     await activity.close?.()
   }
-}
-
-function spreadOf(values: readonly number[]) {
-  return { median: median(values), low: Math.min(...values), high: Math.max(...values) }
 }

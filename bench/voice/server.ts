@@ -1,15 +1,15 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { voice } from '@millrace/voice'
 import { scriptedSpeech } from '@millrace/voice/testing'
-import type { JsonObject } from 'millrace'
-import { agent, tool } from 'millrace'
+import { agent, type JsonObject, type Message, type Model, tool, toolCall } from 'millrace'
 import { millrace } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
-import { answer, configOf, usage } from '../load/process.ts'
-import { lookUpOrder } from '../server/tool-schemas.ts'
-import { notedModel } from './model.ts'
-import type { Scene } from './scenes.ts'
+import { answer, configOf, heldBytes, usage } from '../harness/answer.ts'
+import { lateness } from '../harness/late.ts'
+import { lookUpOrder } from '../server/scenario.ts'
+import { type Mark, now } from './figures.ts'
+import type { Scene } from './part.ts'
+import { roundTexts, wordsOf } from './texts.ts'
 
 // The server that is measured, as a user would set it up, with a voice that costs next to nothing.
 
@@ -26,7 +26,6 @@ const toolMs = 300
 /** The voice gives a few letters at a time; a slow one takes a fifth longer for them than they last. */
 const chunkChars = 4
 const slowness = 1.2
-const resolutionMs = 10
 
 const model = notedModel(wordMs)
 const desk = agent({
@@ -60,27 +59,12 @@ const speech = scriptedSpeech({
 const store = sqliteStore(file)
 const spoken = voice({ speech })
 const app = millrace({ agents: { desk }, store, exchanges: false, voice: spoken })
-const delays = monitorEventLoopDelay({ resolution: resolutionMs })
 
 const asked = {
   open: async () => (await app.listen()).url,
-  begin() {
-    delays.reset()
-    delays.enable()
-  },
-  /** How late timers were, in milliseconds. */
-  delays() {
-    delays.disable()
-    const late = (nanos: number) => Math.max(0, nanos / 1e6 - resolutionMs)
-    return { p50: late(delays.percentile(50)), p99: late(delays.percentile(99)), max: late(delays.max) }
-  },
+  late: lateness(10),
   said: () => Object.fromEntries(model.said),
-  /** Bytes that are in use after a collection. */
-  held() {
-    globalThis.gc?.()
-    const { heapUsed, external } = process.memoryUsage()
-    return heapUsed + external
-  },
+  held: heldBytes,
   async close() {
     await app.close()
     await spoken.close()
@@ -90,3 +74,53 @@ const asked = {
 }
 export type ServerAnswers = typeof asked
 answer(asked)
+
+export interface NotedModel extends Model {
+  /** When it said what, by the thread that asked. */
+  readonly said: ReadonlyMap<string, readonly Mark[]>
+}
+
+/** Gives the same answer to everybody, one word after the other, and notes when. The first word of a question is the thread's name. */
+export function notedModel(wordMs: number): NotedModel {
+  const said = new Map<string, Mark[]>()
+  let calls = 0
+  return {
+    id: 'noted',
+    provider: 'bench',
+    capabilities: {
+      tools: true,
+      images: false,
+      files: false,
+      reasoning: false,
+      streaming: true,
+      structuredOutput: false,
+    },
+    said,
+    async *stream({ messages }, { signal }) {
+      const thread = threadOf(messages)
+      const marks = said.get(thread) ?? []
+      said.set(thread, marks)
+      const isFirst = messages.at(-1)?.role === 'user'
+      const start = now()
+      for (const [index, text] of wordsOf(roundTexts[isFirst ? 0 : 1] ?? '').entries()) {
+        // Against the clock and not after the last one, so that being late does not add up.
+        const early = start + (index + 1) * wordMs - now()
+        if (early > 0) await wait(early, undefined, { signal })
+        marks.push([(marks.at(-1)?.[0] ?? 0) + text.length, now()])
+        yield { type: 'text', text }
+      }
+      if (isFirst)
+        yield toolCall({ callId: `call_${++calls}`, name: lookUpOrder.name, raw: '{"id":"ORD-42"}' })
+      yield { type: 'done', finish: isFirst ? 'tool-calls' : 'stop' }
+    },
+  }
+}
+
+function threadOf(messages: readonly Message[]): string {
+  const question = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  const text =
+    typeof question === 'string'
+      ? question
+      : question.map((part) => ('text' in part ? part.text : '')).join('')
+  return text.split(' ')[0] ?? ''
+}

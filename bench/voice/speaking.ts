@@ -1,22 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Api } from '../load/api.ts'
-import { api } from '../load/api.ts'
-import type { Part } from '../load/process.ts'
-import { startPart } from '../load/process.ts'
-import { allAtRest } from '../load/talk.ts'
-import { answerChars } from './answer.ts'
+import { type Child, withChildren } from '../harness/process.ts'
+import { allAtRest } from '../load/perform.ts'
+import { type Api, api, withFolder } from '../load/world.ts'
 import type { ClientsAnswers } from './clients.ts'
-import { now } from './said.ts'
-import type { Scene } from './scenes.ts'
+import { coresOf, faultsOf, figuresOf, now, type Reading, type Spoken } from './figures.ts'
+import { type Scene, type SpeakingSize, threadNames } from './part.ts'
 import type { ServerAnswers, ServerConfig } from './server.ts'
-import type { SpeakingSize } from './size.ts'
-import { threadNames } from './size.ts'
-import type { Reading, Spoken } from './spoken.ts'
-import { coresOf, figuresOf } from './spoken.ts'
-import { faultsOf } from './verdict.ts'
+import { answerChars } from './texts.ts'
 
 export interface SpeakingOptions {
   readonly signal: AbortSignal
@@ -24,8 +15,8 @@ export interface SpeakingOptions {
 }
 
 interface World {
-  readonly server: Part<ServerAnswers>
-  readonly clients: Part<ClientsAnswers>
+  readonly server: Child<ServerAnswers>
+  readonly clients: Child<ClientsAnswers>
   readonly api: Api
 }
 
@@ -34,35 +25,18 @@ const patienceMs = 20_000
 const hangsMs = 90_000
 
 /** Plays a scene and measures it. */
-export async function measureSpeaking(
-  scene: Scene,
-  size: SpeakingSize,
-  options: SpeakingOptions,
-): Promise<Spoken> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-voice-'))
-  const parts: Part<never>[] = []
-  const close = async () => void (await Promise.all(parts.map((part) => part.stop())))
-  const stop = () => void close()
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(size.turns * size.turnMs + hangsMs)])
-  signal.addEventListener('abort', stop)
-  try {
-    signal.throwIfAborted()
-    const { wordMs, charMs } = size
-    const config: ServerConfig = { file: join(folder, 'threads.db'), scene: scene.name, wordMs, charMs }
-    const server = startPart<ServerAnswers>('../voice/server.ts', config, ['--expose-gc'])
-    parts.push(server as Part<never>)
-    const url = await server.ask('open')
-    const clients = startPart<ClientsAnswers>('../voice/clients.ts', { url, isSpoken: scene.isSpoken })
-    parts.push(clients as Part<never>)
-    return await play({ server, clients, api: api(url) }, scene, size, { ...options, signal })
-  } catch (error) {
-    // What broke because everything was ended is not the reason.
-    throw signal.aborted ? signal.reason : error
-  } finally {
-    signal.removeEventListener('abort', stop)
-    await close()
-    await rm(folder, { recursive: true, force: true })
-  }
+export function measureSpeaking(scene: Scene, size: SpeakingSize, options: SpeakingOptions): Promise<Spoken> {
+  const limitMs = size.turns * size.turnMs + hangsMs
+  const { wordMs, charMs } = size
+  return withFolder((folder) =>
+    withChildren({ signal: options.signal, limitMs, what: `"${scene.title}"` }, async (start, signal) => {
+      const config: ServerConfig = { file: join(folder, 'threads.db'), scene: scene.name, wordMs, charMs }
+      const server = start<ServerAnswers>('voice/server.ts', config, { execArgv: ['--expose-gc'] })
+      const url = await server.ask('open')
+      const clients = start<ClientsAnswers>('voice/clients.ts', { url, isSpoken: scene.isSpoken })
+      return play({ server, clients, api: api(url) }, scene, size, { ...options, signal })
+    }),
+  )
 }
 
 async function play(
@@ -77,14 +51,14 @@ async function play(
   for (const thread of threads) await api.create(thread)
   await clients.ask('connect', threads)
   const [held, { rss: start }] = [await server.ask('held'), await server.ask('usage')]
-  await server.ask('begin')
+  await server.ask('late')
   const before = await read(world)
   for (let turn = 1; turn <= size.turns; turn++) {
     onStep(`${scene.title}: turn ${turn} of ${size.turns}`)
     await askAll(threads, api, size, signal)
   }
   const after = await read(world)
-  const late = await server.ask('delays')
+  const late = await server.ask('late')
   await allAtRest(api, signal)
   await clients.ask('reach', {
     chars: size.turns * answerChars,

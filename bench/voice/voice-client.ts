@@ -1,10 +1,12 @@
 import WebSocket from 'ws'
-import type { TurnRecord, VoiceCommand, VoiceEvent } from '../../packages/millrace/src/protocol/voice.ts'
-import { readAudioFrame } from '../../packages/millrace/src/protocol/voice.ts'
-import { audioCheck } from './audio-check.ts'
-import type { Player } from './player.ts'
-import { player } from './player.ts'
-import { now } from './said.ts'
+import {
+  readAudioFrame,
+  type TurnRecord,
+  type VoiceCommand,
+  type VoiceEvent,
+} from '../../packages/millrace/src/protocol/voice.ts'
+import { now } from './figures.ts'
+import { audioCheck, type Player, player } from './playback.ts'
 
 /** One that is spoken to: plays what comes as fast as it is spoken, and says how far it is. */
 export interface VoiceClient {

@@ -1,8 +1,8 @@
 import type { Session } from '../contract.ts'
-import { measure, peakMemory, times } from '../process/measure.ts'
-import { subject } from '../process/subject.ts'
-import type { Case, Figures, Job, Mode, Work } from './work.ts'
-import { sizeOf } from './work.ts'
+import { measure, peakMemory, times } from '../harness/measure.ts'
+import type { Mode } from '../harness/part.ts'
+import { subject } from './subject.ts'
+import { type Case, type Figures, type Job, sizeOf, type Work } from './work.ts'
 
 const figures: Work['figures'] = [
   { key: 'cpu', label: 'CPU', unit: 'ms', ratio: true },

@@ -1,8 +1,6 @@
 import { pathToFileURL } from 'node:url'
-import { peakMemory } from '../process/measure.ts'
-import { NotOffered } from '../process/outcome.ts'
-import type { Work } from './work.ts'
-import { oneCase } from './work.ts'
+import { peakMemory } from '../harness/measure.ts'
+import { NotOffered, oneCase, type Work } from './work.ts'
 
 // Nothing but types and the clock is imported here, or it would be warm already when a client's turn comes.
 
@@ -34,7 +32,7 @@ export const coldImport: Work = {
     const peak = peakMemory()
     const figures = { cpu: (user + system) / 1000, wall, peak }
     if (!bundle) return figures
-    const { bundleSize } = await import('../process/bundle-size.ts')
+    const { bundleSize } = await import('./bundle-size.ts')
     return { ...figures, ...(await bundleSize(module)) }
   },
 }

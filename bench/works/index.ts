@@ -1,11 +1,8 @@
 import { longArguments, partials } from './arguments.ts'
 import { coldImport } from './import.ts'
-import { loop } from './loop.ts'
-import { overlap } from './overlap.ts'
-import { rounds } from './rounds.ts'
-import { short } from './short.ts'
+import { loop, short, text } from './repeated.ts'
+import { overlap, rounds } from './rounds.ts'
 import { streams } from './streams.ts'
-import { text } from './text.ts'
 import type { Work } from './work.ts'
 
 /** In the order in which they are reported. */

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { peakMemory, quantile } from '../process/measure.ts'
-import { subject } from '../process/subject.ts'
-import type { Told } from '../process/told.ts'
+import { peakMemory, quantile } from '../harness/measure.ts'
+import type { Mode } from '../harness/part.ts'
+import { grouped } from '../harness/report.ts'
 import { stampLength } from '../server/scenario.ts'
-import type { Case, Mode, Work } from './work.ts'
-import { grouped, sizeOf } from './work.ts'
+import { subject } from './subject.ts'
+import type { Told } from './told.ts'
+import { type Case, sizeOf, type Work } from './work.ts'
 
 /** One delta says when it was written, and ends with a space. */
 const deltaLength = stampLength + 1

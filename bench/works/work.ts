@@ -1,7 +1,7 @@
 import type { Wire } from '../contract.ts'
+import type { Mode } from '../harness/part.ts'
 
-/** How large a run is: the one of the README, a quick look, or just enough to see that it works. */
-export type Mode = 'full' | 'quick' | 'tiny'
+export const allWires: readonly Wire[] = ['chat', 'responses', 'messages']
 
 export type Figures = Readonly<Record<string, number>>
 
@@ -65,11 +65,22 @@ export function oneCase<Size extends Readonly<Record<string, number>>>(
   return (mode) => [{ name: name(sizes[mode]), size: sizes[mode], limitMs }]
 }
 
-export const grouped = (count: number) => count.toLocaleString('en')
-
 /** A number that the case has to have. */
 export function sizeOf({ case: { size } }: Job, key: string): number {
   const value = size[key]
   if (value === undefined) throw new Error(`the case has no "${key}"`)
   return value
 }
+
+/** How a job went. */
+export type Outcome =
+  | { readonly type: 'done'; readonly figures: Record<string, number> }
+  /** The client cannot do this at all, and says why. */
+  | { readonly type: 'left-out'; readonly reason: string }
+  /** What came is not what was sent, or something was thrown. */
+  | { readonly type: 'failed'; readonly reason: string }
+  /** Ended by the runner. */
+  | { readonly type: 'over'; readonly limitMs: number }
+
+/** Thrown when a client has nothing to offer for a work. */
+export class NotOffered extends Error {}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { sseReader } from '../../bench/load/readers.ts'
+import { sseReader } from '../../bench/load/follower.ts'
 import type { Random } from '../survival/random.ts'
 import { answerText, tokenOf } from './options.ts'
 

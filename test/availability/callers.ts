@@ -1,5 +1,5 @@
-import { histogram, spreadOf } from '../../bench/load/histogram.ts'
-import { answer, configOf } from '../../bench/load/process.ts'
+import { answer, configOf } from '../../bench/harness/answer.ts'
+import { delaysIn, histogram } from '../../bench/harness/measure.ts'
 import { random } from '../survival/random.ts'
 import { call } from './caller.ts'
 
@@ -30,7 +30,7 @@ const asked = {
   },
   /** Since it was asked the last time. */
   seen() {
-    const seen = { delays: spreadOf(delays.counts()), answers, faults }
+    const seen = { delays: delaysIn(delays.counts()), answers, faults }
     delays = histogram()
     answers = 0
     faults = []

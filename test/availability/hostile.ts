@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { answer, configOf } from '../../bench/load/process.ts'
+import { answer, configOf } from '../../bench/harness/answer.ts'
 import { random } from '../survival/random.ts'
 import { connections } from './connections.ts'
 import type { SoakSize } from './options.ts'

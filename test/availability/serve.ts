@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { answer, configOf } from '../../bench/load/process.ts'
+import { answer, configOf } from '../../bench/harness/answer.ts'
 import { agent } from '../../packages/millrace/src/agent/index.ts'
 import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
 import { millrace } from '../../packages/millrace/src/server/index.ts'

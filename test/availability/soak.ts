@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import type { Child } from '../../bench/harness/process.ts'
+import { startChild } from '../../bench/harness/process.ts'
 import { writeLongThread } from '../../bench/load/long-thread.ts'
-import type { Part } from '../../bench/load/process.ts'
-import { startPart } from '../../bench/load/process.ts'
 import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
 import type { CallersAnswers } from './callers.ts'
 import type { HostileAnswers } from './hostile.ts'
@@ -25,7 +25,7 @@ const [seconds = '90', seed = String(Date.now() % 2 ** 31)] = positionals
 
 const say = (text: string) => process.stdout.write(`soak: ${text}\n`)
 const mb = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MB`
-const here = (file: string) => join('../../test/availability', file)
+const here = (file: string) => join(import.meta.dirname, file)
 
 /** What was seen of a phase. */
 interface Phase {
@@ -33,14 +33,16 @@ interface Phase {
   readonly faults: readonly string[]
 }
 
-const parts: Part<never>[] = []
-function start<Answers extends Parameters<typeof startPart>[1]>(
+const parts: Child<never>[] = []
+function start<Answers extends Parameters<typeof startChild>[1]>(
   file: string,
   config: object,
   execArgv: readonly string[] = [],
 ) {
-  const part = startPart<Answers & Record<string, (about: never) => unknown>>(here(file), config, execArgv)
-  parts.push(part as Part<never>)
+  const part = startChild<Answers & Record<string, (about: never) => unknown>>(here(file), config, {
+    execArgv,
+  })
+  parts.push(part as Child<never>)
   return part
 }
 

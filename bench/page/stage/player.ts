@@ -1,4 +1,4 @@
-import '../../../inspector/styles/base.css'
+import '../../../packages/inspector/styles/base.css'
 import type { Player } from './contract.ts'
 
 /** The box scrolls, and stays at its end, as a chat does. */

@@ -1,0 +1,43 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AnyPart, Saved } from './part.ts'
+import { markdown, withSection } from './report.ts'
+
+const bench = join(import.meta.dirname, '..')
+/** What is not kept, and profiles. */
+export const cache = join(bench, '.cache')
+
+/**
+ * Writes the files of a run, and names them. Results that are not to be kept are left in `.cache/`, in files of the part's name. Those that
+ * are go into `results.json`, under the part's name, and into the README; what was measured before and not now stays there.
+ */
+export async function writeResults(part: AnyPart, measured: Saved, save: boolean): Promise<string[]> {
+  const { name } = part
+  await mkdir(cache, { recursive: true })
+  if (!save)
+    return writeAll(cache, {
+      [`${name}.json`]: json(measured),
+      [`${name}.md`]: `${markdown(part, measured)}\n`,
+      ...part.files?.(measured),
+    })
+  const kept: Record<string, Saved> = JSON.parse(await readFile(join(bench, 'results.json'), 'utf8'))
+  const results = merged(part, kept[name], measured)
+  const page = withSection(await readFile(join(bench, 'README.md'), 'utf8'), name, markdown(part, results))
+  return writeAll(bench, {
+    'results.json': json({ ...kept, [name]: results }),
+    ...part.files?.(results),
+    ...(page !== undefined && { 'README.md': page }),
+  })
+}
+
+/** What was measured, with what was kept of a run of the same mode. */
+export const merged = (part: AnyPart, before: Saved | undefined, now: Saved): Saved =>
+  before?.mode === now.mode ? (part.merge?.(before, now) ?? now) : now
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
+
+async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<string[]> {
+  const paths = Object.entries(files).map(([name, text]) => [join(folder, name), text] as const)
+  for (const [path, text] of paths) await writeFile(path, text)
+  return paths.map(([path]) => path)
+}

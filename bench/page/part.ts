@@ -1,0 +1,135 @@
+import { rounded, type Spread, spreadOf } from '../harness/measure.ts'
+import type { Mode, Part, Saved } from '../harness/part.ts'
+import { grouped, number, type Table, times, versionsOf, withUnit } from '../harness/report.ts'
+
+export interface Size {
+  /** An answer of so many KB, in so many pieces, so many of which are drawn in a frame. */
+  readonly answer: {
+    readonly kb: number
+    readonly pieces: number
+    readonly perFrame: number
+    readonly runs: number
+  }
+  /** A thread of so many events is opened. */
+  readonly thread: { readonly events: number; readonly runs: number }
+  /** So many words a second are followed for so long. */
+  readonly words: { readonly perSecond: number; readonly seconds: number; readonly runs: number }
+}
+
+export const sizes: Readonly<Record<Mode, Size>> = {
+  full: {
+    answer: { kb: 200, pieces: 10_000, perFrame: 5, runs: 3 },
+    thread: { events: 100_000, runs: 5 },
+    words: { perSecond: 200, seconds: 20, runs: 3 },
+  },
+  quick: {
+    answer: { kb: 50, pieces: 2500, perFrame: 5, runs: 1 },
+    thread: { events: 100_000, runs: 1 },
+    words: { perSecond: 200, seconds: 5, runs: 1 },
+  },
+  tiny: {
+    answer: { kb: 4, pieces: 200, perFrame: 5, runs: 1 },
+    thread: { events: 400, runs: 1 },
+    words: { perSecond: 200, seconds: 1, runs: 1 },
+  },
+}
+
+/** Something that was measured. The one named `floor` is what the others of its table are held against. */
+export interface Row {
+  readonly name: string
+  readonly title: string
+  readonly figures: Readonly<Record<string, Spread>>
+  /** Why there are no figures. */
+  readonly leftOut?: string
+}
+
+/** What was measured of one thing. */
+export interface Measured {
+  readonly name: 'size' | 'writing' | 'opening' | 'following'
+  readonly title: string
+  readonly rows: readonly Row[]
+}
+
+export interface PageResults extends Saved {
+  readonly chromium: string
+  readonly tables: readonly Measured[]
+}
+
+/** What each run has measured, as one row. */
+export function rowOf(name: string, title: string, runs: readonly Readonly<Record<string, number>>[]): Row {
+  const keys = Object.keys(runs[0] ?? {})
+  const valuesOf = (key: string) => runs.map((run) => run[key] ?? Number.NaN)
+  const spreads = keys.map((key) => [key, spreadOf(rounded(valuesOf(key), 4))] as const)
+  return { name, title, figures: Object.fromEntries(spreads) }
+}
+
+interface Column {
+  readonly key: string
+  readonly label: string
+  readonly unit: 'KB' | 'ms' | '%' | '×' | ''
+  /** Whether it is held against the floor. */
+  readonly ratio?: boolean
+}
+
+const columns: Readonly<Record<Measured['name'], readonly Column[]>> = {
+  size: [{ key: 'kb', label: 'gzipped', unit: 'KB' }],
+  writing: [
+    { key: 'perKb', label: 'main thread per KB', unit: 'ms', ratio: true },
+    { key: 'script', label: 'of it scripts', unit: 'ms' },
+    { key: 'layout', label: 'styles and layout', unit: 'ms' },
+    { key: 'growth', label: 'last quarter to first', unit: '×' },
+    { key: 'nodes', label: 'nodes', unit: '' },
+  ],
+  opening: [
+    { key: 'ms', label: 'main thread', unit: 'ms', ratio: true },
+    { key: 'layout', label: 'of it styles and layout', unit: 'ms' },
+    { key: 'nodes', label: 'nodes', unit: '' },
+    { key: 'requests', label: 'requests', unit: '' },
+  ],
+  following: [
+    { key: 'share', label: 'main thread, of one core', unit: '%', ratio: true },
+    { key: 'script', label: 'of it scripts', unit: '%' },
+    { key: 'layout', label: 'styles and layout', unit: '%' },
+  ],
+}
+
+function cellOf({ figures }: Row, { key, unit, ratio = false }: Column, floor: Row | undefined): string {
+  const spread = figures[key]
+  if (!spread) return '–'
+  const { median, low, high } = spread
+  const shown = unit === '' ? grouped : number
+  const range = low === high ? '' : ` (${shown(low)}–${shown(high)})`
+  const base = ratio ? floor?.figures[key]?.median : undefined
+  return `${unit === '' ? grouped(median) : withUnit(median, unit)}${range}${base ? ` ${times(median / base)}` : ''}`
+}
+
+function tableOf({ name, title, rows }: Measured): Table {
+  const floor = rows.find((row) => row.name === 'floor')
+  return {
+    title,
+    head: ['', ...columns[name].map(({ label }) => label)],
+    rows: rows.map((row) => ({
+      cells: [row.title, ...columns[name].map((column) => cellOf(row, column, floor))],
+      ours: row.name === 'ours',
+    })),
+    notes: rows.flatMap((row) =>
+      row.leftOut === undefined ? [] : [`${row.title}: left out, ${row.leftOut}`],
+    ),
+  }
+}
+
+export const pagePart: Part<Size, object, PageResults> = {
+  name: 'page',
+  title: 'The page',
+  about: 'the page in a real Chromium; 20 minutes, two or three with --quick',
+  prepare: ['npm install --prefix bench --no-audit --no-fund --loglevel=error', 'tsc -p bench/page/stage'],
+  sizes,
+  options: {},
+  async run({ size, signal, onStep }) {
+    const { measurePage } = await import('./run.ts')
+    return { packages: versionsOf('marked'), ...(await measurePage(size, signal, onStep)) }
+  },
+  details: ({ chromium }) => [`Chromium ${chromium}`],
+  tables: ({ tables }) => tables.map(tableOf),
+  faults: () => [],
+}

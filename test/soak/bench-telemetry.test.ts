@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import type { TelemetryResults } from '../../bench/telemetry/figures.ts'
+import { ways, works } from '../../bench/telemetry/ways.ts'
+import { bench, resultsOf } from './bench-run.ts'
+
+describe('the benchmark of telemetry', () => {
+  it('looks on in every way, and everything that was looked at arrives', async () => {
+    const { exit, stderr, stdout } = await bench('telemetry', '--tiny')
+    expect({ exit, stderr: exit === 0 ? '' : stderr + stdout }).toEqual({ exit: 0, stderr: '' })
+    const results: TelemetryResults = resultsOf('telemetry')
+    expect(results.faults).toEqual([])
+    const expected = works.flatMap(({ name: work }) =>
+      ways.flatMap(({ name: way, wires, only = work }) =>
+        only === work ? wires.map((wire) => [work, wire, way].join(' ')) : [],
+      ),
+    )
+    const measured = results.figures.map(({ work, wire, way }) => [work, wire, way].join(' '))
+    expect(measured.toSorted()).toEqual(expected.toSorted())
+    for (const { way, cpu, more } of results.figures) {
+      expect(cpu).toBeGreaterThan(0)
+      expect(more === undefined).toBe(way === 'nobody')
+    }
+    for (const { title } of ways) expect(stdout).toContain(title)
+  })
+})
