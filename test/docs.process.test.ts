@@ -84,7 +84,10 @@ describe.each([...docs.keys()])('%s', (doc) => {
 })
 
 function readDocs(): ReadonlyMap<string, string> {
-  const paths = globSync(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md'], { cwd: root }).sort()
+  const patterns = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/**/*.md', 'packages/*/README.md']
+  // The build copies README.md into the package.
+  const exclude = ['packages/millrace/README.md']
+  const paths = globSync(patterns, { cwd: root, exclude }).sort()
   return new Map(
     paths.map((path) => [path.split(sep).join('/'), readFileSync(join(root, path), 'utf8')] as const),
   )

@@ -40,3 +40,14 @@ test('anchors are spelled as GitHub spells them', () => {
     '# The `tool_call` event & its *kin* — [see](x.md)\n```sh\n# not a heading\n```\n<a id="by-hand"></a>'
   expect([...anchorsOf(source)]).toEqual(['the-tool_call-event--its-kin--see', 'by-hand'])
 })
+
+test('links to this repository on GitHub are followed like relative ones', () => {
+  const page = (path: string) => `[x](https://github.com/millrace/millrace/blob/main/${path})`
+  const other = { 'docs/PROTOCOL.md': '# Events' }
+  expect(faults(page('docs/PROTOCOL.md#events'), other)).toEqual([])
+  const href = 'https://github.com/millrace/millrace/blob/main/docs'
+  expect(faults(`${page('docs/PROTOCOL.md#none')} ${page('docs/NONE.md')}`, other)).toEqual([
+    `docs/GUIDE.md:1 links to ${href}/PROTOCOL.md#none: there is no heading #none in docs/PROTOCOL.md`,
+    `docs/GUIDE.md:1 links to ${href}/NONE.md: there is no docs/NONE.md`,
+  ])
+})

@@ -1,16 +1,21 @@
 import { posix } from 'node:path'
 import { parseMarkdown } from './markdown.ts'
 
-/** One line for each relative link of a document that leads nowhere. */
+/** What stands here, as a README on the registry has to link to it. */
+const ownPages = /^https:\/\/github\.com\/millrace\/millrace\/(?:blob|tree)\/main(?=\/)/
+
+/** One line for each link of a document to a page of this repository that leads nowhere. */
 export function linkFaults(
   doc: string,
   docs: ReadonlyMap<string, string>,
   exists: (path: string) => boolean,
 ): string[] {
   return linksOf(docs.get(doc) ?? '').flatMap(({ line, href }) => {
-    if (/^([a-z][a-z+.-]*:|\/\/)/i.test(href)) return []
-    const [path = '', anchor] = href.split('#').map(decodeURIComponent)
-    const target = path === '' ? doc : posix.join(path.startsWith('/') ? '' : posix.dirname(doc), path)
+    const local = href.replace(ownPages, '')
+    if (/^([a-z][a-z+.-]*:|\/\/)/i.test(local)) return []
+    const [path = '', anchor] = local.split('#').map(decodeURIComponent)
+    const target =
+      path === '' ? doc : posix.join(path.startsWith('/') ? '' : posix.dirname(doc), path.replace(/^\//, ''))
     const fault = (why: string) => [`${doc}:${line} links to ${href}: ${why}`]
     if (target.startsWith('..')) return fault('it leaves the project')
     if (!exists(target)) return fault(`there is no ${target}`)

@@ -1,0 +1,992 @@
+interface AgentInfo {
+  readonly name: string
+  readonly notices?: readonly string[]
+}
+
+interface Answer {
+  readonly approved: boolean
+  readonly reason?: string | undefined
+  readonly input?: object | undefined
+  readonly remember?: RememberFor | Remembered | undefined
+}
+
+interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: JsonObject
+  readonly remember?: Remembered
+}
+
+interface ApprovalRequestEvent {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly reason?: string
+  readonly permission?: Permission
+  readonly remember?: {
+    readonly rules: readonly string[]
+    readonly for: readonly RememberFor[]
+  }
+}
+
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+interface BrowserMicrophoneOptions extends WorkletOptions {
+  readonly deviceId?: string | undefined
+}
+
+type BrowserPlayerOptions = WorkletOptions
+
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface Client {
+  thread(id: string): RemoteThread
+  create(options?: CreateOptions): Promise<RemoteThread>
+  threads(options?: ListOptions): Promise<ThreadPage>
+  agents(): Promise<readonly AgentInfo[]>
+  usage(): Promise<LimitsUsage>
+  voice(): Promise<{
+    readonly speak: boolean
+    readonly listen: boolean
+  }>
+}
+
+interface ClientOptions {
+  readonly token?: string | (() => string | Promise<string>) | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly fetch?: Fetch | undefined
+  readonly WebSocket?: (new (url: string, protocols: string[]) => SocketLike) | undefined
+  readonly transport?: 'auto' | 'websocket' | 'sse' | undefined
+  readonly retry?: RetryOptions | undefined
+  readonly timeoutMs?: number | undefined
+  readonly openMs?: number | undefined
+  readonly silenceMs?: number | undefined
+  readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
+  readonly onOpen?: (() => void) | undefined
+}
+
+interface CreateOptions {
+  readonly id?: string | undefined
+  readonly agent?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+interface Entry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: ThreadEvent
+}
+
+type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'streaming_not_supported'
+  | 'stream_interrupted'
+  | 'stream_error'
+  | 'empty_answer'
+  | 'llm_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'auth'
+  | 'context_overflow'
+  | 'timeout'
+  | 'tool_failed'
+  | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'workers_lost'
+  | 'internal'
+
+interface ErrorFields {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable?: boolean | undefined
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly limit?: string | undefined
+  readonly cause?: unknown
+}
+
+interface ErrorJson {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly cause?: string
+}
+
+interface Exchange {
+  readonly runId: string
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly provider: string
+  readonly at: number
+  readonly ms?: number
+  readonly tools: readonly string[]
+  readonly request?: ModelRequest
+  readonly cut?: boolean
+  readonly wire: readonly WireExchange[]
+  readonly error?: ErrorJson
+}
+
+interface ExchangesOptions {
+  readonly run: string
+  readonly round?: number | undefined
+}
+
+interface ExportedThread extends Transcript {
+  readonly thread: Omit<ThreadInfo, 'head' | 'status'>
+  readonly usage: Usage
+  readonly entries: readonly Entry[]
+}
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface FollowOptions {
+  readonly after?: number | 'now' | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly until?: 'idle' | number | undefined
+}
+
+interface Followed {
+  follow(options: { readonly signal: AbortSignal }): AsyncIterator<Entry, undefined>
+}
+
+interface ForkOptions {
+  readonly id?: string | undefined
+}
+
+interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: InputMode | 'correct'
+  readonly trace?: string
+}
+
+type InputFilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string | Uint8Array
+    }
+)
+
+type InputImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string | Uint8Array
+      readonly mediaType: string
+    }
+
+type InputMode = 'queue' | 'steer' | 'interrupt'
+
+type InputUserMessage = {
+  readonly role: 'user'
+  readonly content:
+    | string
+    | readonly (
+        | {
+            readonly type: 'text'
+            readonly text: string
+          }
+        | InputImagePart
+        | InputFilePart
+      )[]
+}
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: JsonValue
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+type LimitsUsage = Readonly<
+  Record<
+    string,
+    {
+      readonly used: number
+      readonly limit: number
+    }
+  >
+>
+
+interface ListOptions {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: string | undefined
+}
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+interface Microphone {
+  open(options: MicrophoneOptions): Promise<void>
+  close(): Promise<void>
+}
+
+interface MicrophoneOptions {
+  readonly sampleRate: number
+  readonly onAudio: (pcm: Int16Array) => void
+  readonly onEnd: (error: Error) => void
+}
+
+declare class MillraceError extends Error {
+  readonly name = 'MillraceError'
+  readonly op: string
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly status: number | undefined
+  readonly retryAfterMs: number | undefined
+  readonly limit: string | undefined
+  constructor(fields: ErrorFields)
+  toJSON(): ErrorJson
+  static fromJSON(json: ErrorJson): MillraceError
+}
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly settings: ModelSettings
+}
+
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
+interface Played {
+  readonly clip: number
+  readonly position: number
+  readonly idle: boolean
+}
+
+interface Player {
+  open(options: PlayerOptions): Promise<void>
+  play(chunk: PlayerChunk): void
+  drop(clip: number, position: number): Promise<Played>
+  pause(): Promise<Played>
+  resume(): void
+  close(): Promise<void>
+}
+
+interface PlayerChunk {
+  readonly clip: number
+  readonly position: number
+  readonly pcm: Int16Array
+}
+
+interface PlayerOptions {
+  readonly sampleRate: number
+  readonly onPlayed: (played: Played) => void
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface ReadOptions {
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+  readonly split?: boolean | undefined
+}
+
+interface ReadableThread {
+  read(options: { readonly after: number }): Promise<readonly Entry[]>
+  state(options?: StateOptions): Promise<ThreadView>
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+type RememberFor = 'thread' | 'always'
+
+interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
+}
+
+interface RemoteThread {
+  readonly id: string
+  send(message: string | InputUserMessage, options?: SendOptions): Promise<number>
+  follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
+  read(options?: ReadOptions): Promise<readonly Entry[]>
+  state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
+  exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
+  stop(reason?: string): Promise<number>
+  approve(callId: string, answer: Answer): Promise<number>
+  testScript(): Promise<string>
+  fork(at: number, options?: ForkOptions): Promise<RemoteThread>
+  voice(options: VoiceOptions): VoiceLine
+  delete(): Promise<boolean>
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+interface RetryOptions {
+  readonly attempts?: number | undefined
+  readonly baseMs?: number | undefined
+  readonly maxDelayMs?: number | undefined
+}
+
+interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: RoundFinish
+  readonly error?: ErrorJson
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly timings?: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+type RoundFinish = FinishReason | 'interrupted'
+
+interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+  readonly heard?: readonly number[]
+}
+
+interface RoundTimings {
+  readonly firstEventMs?: number
+  readonly ms: number
+  readonly tokensPerSecond?: number
+}
+
+interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+type RunEvent =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent>
+  | ToolStartEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ApprovalRequestEvent
+  | ApprovalEvent
+  | InputEvent
+  | SummaryEvent
+  | RunEndEvent
+
+interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  readonly repairs?: readonly string[]
+  readonly resumes?: string
+  readonly heard?: readonly number[]
+  readonly losses?: number
+  readonly trace?: string
+}
+
+interface SendOptions {
+  readonly mode?: InputMode | undefined
+  readonly key?: string | undefined
+}
+
+interface SocketLike {
+  send(data: string | Uint8Array<ArrayBuffer>): void
+  binaryType?: string
+  readonly bufferedAmount?: number
+  readonly readyState?: number
+  close(code?: number): void
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void
+  addEventListener(
+    type: 'close',
+    listener: (event: { readonly code: number; readonly reason: string }) => void,
+  ): void
+  addEventListener(type: 'error', listener: () => void): void
+}
+
+interface StateOptions {
+  readonly bytes?: number | undefined
+  readonly before?: number | undefined
+}
+
+interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  readonly usage?: Partial<Usage>
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+type ThreadEvent = RunEvent | StopEvent | HeardEvent
+
+interface ThreadInfo {
+  readonly id: string
+  readonly agent: string
+  readonly title?: string
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly forkedFrom?: {
+    readonly id: string
+    readonly seq: number
+  }
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly head: number
+  readonly status: ThreadStatus
+}
+
+interface ThreadPage {
+  readonly threads: readonly ThreadInfo[]
+  readonly next?: string
+}
+
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+  readonly messages: readonly Message[]
+  readonly earlier?: {
+    readonly messages: number
+  }
+  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly queued: readonly {
+    readonly seq: number
+    readonly mode: InputMode
+  }[]
+  readonly usage: Usage
+  readonly run?: {
+    readonly id: string
+    readonly rounds: number
+    readonly outcome?: Outcome
+    readonly error?: ErrorJson
+  }
+}
+
+type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+interface ToolResultEvent {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: string
+  readonly output: readonly ToolResultPart[]
+  readonly shown?: readonly ToolResultPart[]
+  readonly status: CallStatus
+  readonly isError: boolean
+  readonly ms: number
+  readonly overlapMs: number
+  readonly permission?: Permission
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
+
+interface ToolStartEvent {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: string
+  readonly attempt: number
+  readonly input?: JsonObject
+  readonly permission?: Permission
+}
+
+interface Transcript {
+  readonly version: number
+  readonly messages: readonly Message[]
+}
+
+interface TurnRecord {
+  readonly turn: number
+  readonly run: string
+  readonly since: 'speech' | 'run'
+  readonly firstTokenMs?: number
+  readonly firstSentenceMs?: number
+  readonly firstAudioMs?: number
+  readonly playbackMs?: number
+  readonly gaps: readonly {
+    readonly position: number
+    readonly ms: number
+    readonly for: 'model' | 'tool' | 'voice'
+  }[]
+  readonly sentences: number
+  readonly failed: number
+  readonly audioMs: number
+  readonly playedMs: number
+  readonly words: number
+  readonly wordsHeard: number
+  readonly outcome: 'completed' | 'interrupted' | 'lost'
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+type VoiceEvent =
+  | {
+      readonly type: 'voice'
+      readonly session: string
+      readonly speak: boolean
+      readonly listen: boolean
+      readonly sampleRate: number
+    }
+  | {
+      readonly type: 'voice_turn'
+      readonly turn: number
+      readonly run: string
+      readonly seq: number
+    }
+  | {
+      readonly type: 'voice_sentence'
+      readonly turn: number
+      readonly position: number
+      readonly text: string
+      readonly round?: number
+      readonly start?: number
+      readonly chars?: number
+    }
+  | {
+      readonly type: 'voice_end'
+      readonly turn: number
+      readonly samples: number
+    }
+  | {
+      readonly type: 'voice_pause'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_resume'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_hush'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_retract'
+      readonly turn: number
+      readonly position: number
+    }
+  | {
+      readonly type: 'voice_hearing'
+      readonly speech: boolean
+    }
+  | {
+      readonly type: 'voice_transcript'
+      readonly text: string
+      readonly final: boolean
+      readonly seq?: number
+    }
+  | {
+      readonly type: 'voice_record'
+      readonly record: TurnRecord
+    }
+  | {
+      readonly type: 'voice_error'
+      readonly message: string
+      readonly turn?: number
+      readonly text?: string
+    }
+
+interface VoiceLine {
+  interrupt(): void
+  close(): Promise<VoicePlace | undefined>
+  readonly ended: Promise<void>
+}
+
+interface VoiceOptions {
+  readonly player?: Player | undefined
+  readonly microphone?: Microphone | undefined
+  readonly sampleRate?: number | undefined
+  readonly speak?: boolean | undefined
+  readonly listen?: boolean | undefined
+  readonly from?: VoicePlace | undefined
+  readonly onSentence?: ((sentence: VoiceSentence) => void) | undefined
+  readonly onTranscript?: ((transcript: VoiceTranscript) => void) | undefined
+  readonly onHearing?: ((speech: boolean) => void) | undefined
+  readonly onRecord?: ((record: TurnRecord) => void) | undefined
+  readonly onError?: ((problem: VoiceProblem) => void) | undefined
+  readonly onState?: ((state: VoiceState) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+interface VoicePlace {
+  readonly session?: string | undefined
+  readonly awaits?: string | undefined
+  readonly seq: number
+  readonly round: number
+  readonly chars: number
+}
+
+interface VoiceProblem {
+  readonly message: string
+  readonly text?: string
+}
+
+type VoiceSentence = Pick<
+  Extract<
+    VoiceEvent,
+    {
+      type: 'voice_sentence'
+    }
+  >,
+  'text' | 'round' | 'start' | 'chars'
+> & {
+  readonly seq: number
+}
+
+type VoiceState = 'connecting' | 'open' | 'away' | 'closed'
+
+type VoiceTranscript = Omit<
+  Extract<
+    VoiceEvent,
+    {
+      type: 'voice_transcript'
+    }
+  >,
+  'type'
+>
+
+type WatchOptions = Pick<FollowOptions, 'signal'>
+
+interface WireExchange {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly status?: number
+  readonly answerHeaders?: Readonly<Record<string, string>>
+  readonly answer?: string
+  readonly cut?: boolean
+}
+
+interface WorkletOptions {
+  readonly workletUrl?: string | URL | undefined
+}
+
+declare function browserMicrophone(options?: BrowserMicrophoneOptions): Microphone
+
+declare function browserPlayer(options?: BrowserPlayerOptions): Player
+
+declare function client(url: string, options?: ClientOptions): Client
+
+declare function exportThread(thread: ReadableThread): Promise<ExportedThread>
+
+declare function isMillraceError(error: unknown): error is MillraceError
+
+declare function watch(
+  thread: Followed,
+  options?: WatchOptions,
+): AsyncIterableIterator<ThreadSnapshot, undefined>
+
+declare function wholeLog(thread: Pick<ReadableThread, 'read'>, head?: number): Promise<Entry[]>
+
+export {
+  type AgentInfo,
+  type Answer,
+  type BrowserMicrophoneOptions,
+  type BrowserPlayerOptions,
+  type Client,
+  type ClientOptions,
+  type CreateOptions,
+  type Entry,
+  type ErrorCode,
+  type Exchange,
+  type ExchangesOptions,
+  type ExportedThread,
+  type Fetch,
+  type FollowOptions,
+  type Followed,
+  type ForkOptions,
+  type LimitsUsage,
+  type ListOptions,
+  type Microphone,
+  type MicrophoneOptions,
+  MillraceError,
+  type Played,
+  type Player,
+  type PlayerChunk,
+  type PlayerOptions,
+  type ReadOptions,
+  type ReadableThread,
+  type RememberFor,
+  type Remembered,
+  type RemoteThread,
+  type RetryOptions,
+  type SendOptions,
+  type SocketLike,
+  type ThreadEvent,
+  type ThreadInfo,
+  type ThreadPage,
+  type ThreadSnapshot,
+  type ThreadStatus,
+  type ThreadView,
+  type TurnRecord,
+  type VoiceLine,
+  type VoiceOptions,
+  type VoicePlace,
+  type VoiceProblem,
+  type VoiceSentence,
+  type VoiceState,
+  type VoiceTranscript,
+  type WatchOptions,
+  type WireExchange,
+  browserMicrophone,
+  browserPlayer,
+  client,
+  exportThread,
+  isMillraceError,
+  watch,
+  wholeLog,
+}

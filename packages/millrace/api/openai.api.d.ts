@@ -1,0 +1,348 @@
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+interface BackgroundGeneration {
+  resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
+  cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
+}
+
+interface ChatExtra {
+  readonly frequency_penalty?: number
+  readonly presence_penalty?: number
+  readonly logit_bias?: Readonly<Record<string, number>>
+  readonly logprobs?: boolean
+  readonly top_logprobs?: number
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly prompt_cache_key?: string
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast'
+  readonly store?: boolean
+  readonly user?: string
+  readonly verbosity?: 'low' | 'medium' | 'high'
+  readonly [field: string]: JsonValue | undefined
+}
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined
+  readonly baseURL?: string | undefined
+  readonly fetch?: Fetch | undefined
+  readonly provider?: string | undefined
+  readonly capabilities?: Partial<ModelCapabilities> | undefined
+  readonly extra?: Extra | undefined
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: JsonValue
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+interface Model {
+  readonly id: string
+  readonly provider: string
+  readonly address?: string | undefined
+  readonly capabilities: ModelCapabilities
+  readonly models?: readonly Model[]
+  stream(request: ModelRequest, options: StreamOptions): ModelStream
+  readonly background?: BackgroundGeneration | undefined
+}
+
+interface ModelCapabilities {
+  readonly tools: boolean
+  readonly images: boolean
+  readonly files: boolean
+  readonly reasoning: boolean
+  readonly streaming: boolean
+  readonly structuredOutput: boolean
+}
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly settings: ModelSettings
+}
+
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+interface ModelStream extends AsyncIterable<ModelEvent> {
+  batches?(): AsyncIterable<readonly ModelEvent[]>
+}
+
+interface OpenAIChatOptions extends HttpModelOptions<ChatExtra> {
+  readonly sendReasoning?: SendReasoning | undefined
+}
+
+interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {
+  readonly background?: boolean | undefined
+}
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+interface ResponsesExtra {
+  readonly include?: readonly (
+    | 'code_interpreter_call.outputs'
+    | 'computer_call_output.output.image_url'
+    | 'file_search_call.results'
+    | 'message.input_image.image_url'
+    | 'message.output_text.logprobs'
+    | 'reasoning.encrypted_content'
+    | 'web_search_call.action.sources'
+    | 'web_search_call.results'
+  )[]
+  readonly max_tool_calls?: number
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly prompt_cache_key?: string
+  readonly prompt_cache_retention?: 'in_memory' | '24h'
+  readonly reasoning?: {
+    readonly effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+    readonly summary?: 'auto' | 'concise' | 'detailed'
+  }
+  readonly safety_identifier?: string
+  readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast' | 'ultrafast'
+  readonly store?: boolean
+  readonly text?: {
+    readonly verbosity?: 'low' | 'medium' | 'high'
+  }
+  readonly tools?: readonly JsonObject[]
+  readonly truncation?: 'auto' | 'disabled'
+  readonly [field: string]: JsonValue | undefined
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+type SendReasoning = 'calls' | 'always' | 'never'
+
+interface StreamOptions {
+  readonly signal: AbortSignal
+  readonly wire?: WireListener | undefined
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+interface WireListener {
+  sent(request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }): void
+  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  received(text: string): void
+}
+
+declare function openai(model: string, options?: OpenAIOptions): Model
+
+declare function openaiChat(model: string, options?: OpenAIChatOptions): Model
+
+export {
+  type ChatExtra,
+  type OpenAIChatOptions,
+  type OpenAIOptions,
+  type ResponsesExtra,
+  type SendReasoning,
+  openai,
+  openaiChat,
+}

@@ -1,0 +1,1713 @@
+import { Socket } from 'node:net'
+
+type Access = RunAccess | PathAccess | FetchAccess
+
+interface Agent<Context = unknown, Output = undefined, Draft = Output> {
+  readonly name: string
+  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft>
+  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output>>
+  plan(input: AgentInput, ...options: Options<Context>): Plan
+  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft>
+  asTool(options: AsToolOptions): Tool<Context>
+}
+
+type AgentInput = string | InputMessage | readonly InputMessage[]
+
+interface Answer {
+  readonly approved: boolean
+  readonly reason?: string | undefined
+  readonly input?: object | undefined
+  readonly remember?: RememberFor | Remembered | undefined
+}
+
+interface App {
+  readonly agents: readonly string[]
+  notices(agent?: string): Promise<readonly string[]>
+  thread(id?: string, options?: ThreadOptions): Thread
+  threads(options?: ThreadsOptions): Promise<ThreadPage>
+  usage(caller: string): Promise<QuotaUsage>
+  refused(limit: string): void
+  readonly buffer: Budget
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+interface AppGauges {
+  followers(): number
+  lag(): number
+  running(): number
+  waiting(): number
+  buffered(): number
+}
+
+interface AppOptions {
+  readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
+  readonly store?: ThreadStore | undefined
+  readonly exchanges?: ExchangeStore | undefined
+  readonly context?: ((thread: ThreadInfo) => unknown) | undefined
+  readonly leaseMs?: number | undefined
+  readonly recoverMs?: number | undefined
+  readonly flushMs?: number | undefined
+  readonly maxLosses?: number | undefined
+  readonly maxRuns?: number | undefined
+  readonly maxRunBytes?: number | undefined
+  readonly keptBytes?: number | undefined
+  readonly quotas?: Partial<Quotas> | undefined
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
+  readonly onError?: ((error: MillraceError) => void) | undefined
+}
+
+interface AppTelemetry {
+  flushed(flush: Flush): void
+  failed(error: MillraceError): void
+  refused?(limit: string): void
+  closed(): void
+}
+
+interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: JsonObject
+  readonly remember?: Remembered
+}
+
+interface ApprovalRequestEvent {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly reason?: string
+  readonly permission?: Permission
+  readonly remember?: {
+    readonly rules: readonly string[]
+    readonly for: readonly RememberFor[]
+  }
+}
+
+type Approve<Input, Context> = (
+  input: Input,
+  context: {
+    readonly callId: string
+    readonly context: Context
+  },
+) => Asks | Promise<Asks>
+
+interface AsToolOptions
+  extends Pick<
+    ToolOptions<Schema, unknown>,
+    'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
+  > {
+  readonly name?: string | undefined
+}
+
+type Asks = boolean | string | undefined
+
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+type Auth = (request: Request) => Identity | null | undefined | Promise<Identity | null | undefined>
+
+interface BackgroundGeneration {
+  resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
+  cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
+}
+
+interface Batch {
+  readonly lease: Lease
+  readonly events: readonly ThreadEvent[]
+}
+
+interface Budget {
+  limit: number
+  readonly used: number
+  isFull(caller?: string | undefined, bytes?: number): boolean
+  heldBy(caller: string): number
+  add(bytes: number, caller?: string | undefined): void
+  whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
+}
+
+interface Call {
+  readonly request: Request
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly signal: AbortSignal
+  readBody(): Promise<Uint8Array<ArrayBuffer>>
+  readJson(): Promise<unknown>
+  openStream(): StreamPlace
+}
+
+type CallEnd =
+  | {
+      readonly done: DoneEvent
+      readonly error?: undefined
+    }
+  | {
+      readonly done?: undefined
+      readonly error: MillraceError
+    }
+
+interface CallObserver {
+  readonly wire?: WireListener | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  within?<Value>(work: () => Value): Value
+  received?(): void
+  end(end: CallEnd): void
+}
+
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface Caller {
+  readonly user: string | undefined
+  readonly key: string | undefined
+  readonly inspects: boolean
+  canSee(thread: ThreadInfo): Promise<boolean>
+  getThread(threadId: string): Promise<FoundThread>
+  createThread(options: NewThreadOptions): Promise<FoundThread>
+  listThreads(options: ThreadsOptions): Promise<ThreadPage>
+  rateLimit(): void
+}
+
+interface CallerUsage {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesThisMinute: number
+  readonly tokensThisMinute: number
+}
+
+type Checked<Value = unknown> =
+  | {
+      readonly value: Value
+      readonly issues?: undefined
+    }
+  | {
+      readonly issues: readonly string[]
+    }
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface CompiledSchema<Value = unknown> {
+  readonly jsonSchema: JsonObject
+  check(value: unknown): Checked<Value> | Promise<Checked<Value>>
+}
+
+interface CreateOptions {
+  readonly entries?: readonly Entry[] | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface Decided {
+  readonly decisions?: readonly Decision[] | undefined
+}
+
+interface Decision {
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: object
+  readonly remember?: RememberFor | Remembered
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+interface Entry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: ThreadEvent
+}
+
+type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'streaming_not_supported'
+  | 'stream_interrupted'
+  | 'stream_error'
+  | 'empty_answer'
+  | 'llm_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'auth'
+  | 'context_overflow'
+  | 'timeout'
+  | 'tool_failed'
+  | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'workers_lost'
+  | 'internal'
+
+interface ErrorFields {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable?: boolean | undefined
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly limit?: string | undefined
+  readonly cause?: unknown
+}
+
+interface ErrorJson {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly cause?: string
+}
+
+interface Exchange {
+  readonly runId: string
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly provider: string
+  readonly at: number
+  readonly ms?: number
+  readonly tools: readonly string[]
+  readonly request?: ModelRequest
+  readonly cut?: boolean
+  readonly wire: readonly WireExchange[]
+  readonly error?: ErrorJson
+}
+
+interface ExchangeFolderOptions {
+  readonly maxBytes?: number | undefined
+}
+
+interface ExchangePage {
+  readonly exchanges: readonly Exchange[]
+  readonly next?: number
+}
+
+interface ExchangePageOptions extends ExchangesOptions {
+  readonly after?: number | undefined
+  readonly bytes?: number | undefined
+}
+
+interface ExchangeStore {
+  put(threadId: string, exchange: Exchange): void | Promise<void>
+  rounds(threadId: string, runId: string): Promise<readonly number[]>
+  read(threadId: string, runId: string, round?: number): Promise<readonly Exchange[]>
+  delete(threadId: string): Promise<void>
+}
+
+interface ExchangesOptions {
+  readonly run: string
+  readonly round?: number | undefined
+}
+
+interface FetchAccess {
+  readonly kind: 'fetch'
+  readonly host: string
+}
+
+interface Field {
+  readonly schema: JsonObject
+  readonly problem: (value: unknown) => Problem
+  readonly required?: boolean
+}
+
+type Fields = Readonly<Record<string, Field>>
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface Flush {
+  readonly events: number
+  readonly threads: number
+  readonly ms: number
+  readonly failed: boolean
+}
+
+interface FollowOptions {
+  readonly after?: number | 'now' | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly until?: 'idle' | number | undefined
+}
+
+interface Following extends AsyncIterableIterator<Entry, undefined> {
+  ready(): Entry | undefined
+}
+
+interface ForkOptions {
+  readonly events?: readonly ThreadEvent[] | undefined
+  readonly waiting?: number | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface FoundThread {
+  readonly thread: Thread
+  readonly info: ThreadInfo
+}
+
+type Frame = string | Uint8Array
+
+interface Frames {
+  readonly headers: Readonly<Record<string, string>>
+  open?(): Frame
+  entry(entry: Entry): Frame | undefined
+  isOver?(): boolean
+  end?(): Frame
+  fail?(error: PublicError): Frame
+  readonly heartbeat?: Frame
+}
+
+interface Heard {
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+interface HttpError extends PublicError {
+  readonly status: number
+}
+
+interface Identity {
+  readonly user: string
+  readonly sees?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
+  readonly inspects?: boolean | undefined
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+type InferInput<S extends Schema> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<S>
+  : InferValue<S>
+
+type InferValue<S extends Schema> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<S>
+  : S extends {
+        readonly validate?: (value: never) => infer Result
+      }
+    ? ValueOf<Awaited<Result>>
+    : JsonObject
+
+interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: InputMode | 'correct'
+  readonly trace?: string
+}
+
+type InputFilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string | Uint8Array
+    }
+)
+
+type InputImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string | Uint8Array
+      readonly mediaType: string
+    }
+
+type InputMessage =
+  | SystemMessage
+  | InputUserMessage
+  | (Omit<AssistantMessage, 'content'> & {
+      readonly content: string | AssistantMessage['content']
+    })
+  | (Omit<ToolMessage, 'content'> & {
+      readonly content: string | ToolMessage['content']
+    })
+
+type InputMode = 'queue' | 'steer' | 'interrupt'
+
+type InputUserMessage = {
+  readonly role: 'user'
+  readonly content:
+    | string
+    | readonly (
+        | {
+            readonly type: 'text'
+            readonly text: string
+          }
+        | InputImagePart
+        | InputFilePart
+      )[]
+}
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: JsonValue
+}
+
+interface JsonSchema<Value = JsonObject> {
+  readonly jsonSchema: JsonObject
+  readonly validate?: (
+    value: unknown,
+  ) => StandardSchemaV1.Result<Value> | Promise<StandardSchemaV1.Result<Value>>
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+interface Lease {
+  readonly threadId: string
+  readonly owner: string
+  readonly epoch: number
+}
+
+interface Limits {
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly frameBytes: number
+  readonly framesPerSecond: number
+  readonly connections: number
+  readonly connectionsPerAddress: number
+  readonly streams: number
+  readonly requestsPerSecond: number
+  readonly failedSignIns: number
+  readonly requestsAtOnce: number
+  readonly answerBytes: number
+  readonly bufferBytes: number
+}
+
+interface ListOptions {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: readonly string[] | undefined
+}
+
+interface ListenOptions {
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
+interface Listener {
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+declare class MillraceError extends Error {
+  readonly name = 'MillraceError'
+  readonly op: string
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly status: number | undefined
+  readonly retryAfterMs: number | undefined
+  readonly limit: string | undefined
+  constructor(fields: ErrorFields)
+  toJSON(): ErrorJson
+  static fromJSON(json: ErrorJson): MillraceError
+}
+
+interface Model {
+  readonly id: string
+  readonly provider: string
+  readonly address?: string | undefined
+  readonly capabilities: ModelCapabilities
+  readonly models?: readonly Model[]
+  stream(request: ModelRequest, options: StreamOptions): ModelStream
+  readonly background?: BackgroundGeneration | undefined
+}
+
+interface ModelCall extends Pick<Exchange, 'runId' | 'round' | 'attempt'> {
+  readonly model: Model
+  readonly request: ModelRequest
+  readonly aside?: boolean
+}
+
+interface ModelCapabilities {
+  readonly tools: boolean
+  readonly images: boolean
+  readonly files: boolean
+  readonly reasoning: boolean
+  readonly streaming: boolean
+  readonly structuredOutput: boolean
+}
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly settings: ModelSettings
+}
+
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+interface ModelStream extends AsyncIterable<ModelEvent> {
+  batches?(): AsyncIterable<readonly ModelEvent[]>
+}
+
+interface MountedProtocol {
+  readonly routes: readonly Route[]
+  readonly prefixes?: readonly string[]
+  error?(error: HttpError): Response
+  ready?(): Promise<void>
+  close?(): Promise<void>
+}
+
+interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
+  readonly label?: ThreadLabel | undefined
+  readonly caller?: string | undefined
+}
+
+interface NewThreadOptions {
+  readonly id?: string | undefined
+  readonly agent?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+type Options<Context, More = unknown> = unknown extends Context
+  ? [options?: RunOptions<Context> & More]
+  : [
+      options: RunOptions<Context> &
+        More & {
+          readonly context: Context
+        },
+    ]
+
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+type Partially<T> = T extends readonly (infer Item)[]
+  ? Partially<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: Partially<T[Key]> }
+    : T
+
+interface PathAccess {
+  readonly kind: 'read' | 'write'
+  readonly path: string
+  readonly opaque?: boolean
+  readonly implied?: boolean
+  readonly contained?: boolean
+}
+
+interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
+interface Plan extends Watchable {
+  readonly result: Promise<PlanResult>
+}
+
+interface PlanResult extends RunResult<undefined> {
+  readonly calls: readonly PlannedCall[]
+}
+
+interface PlannedCall {
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly needsApproval: boolean
+  readonly problem?: string
+}
+
+type Problem = string | false | undefined
+
+interface Protocol {
+  readonly name: string
+  mount(host: ProtocolHost): MountedProtocol
+}
+
+interface ProtocolHost {
+  readonly agents: readonly string[]
+  readonly limits: {
+    readonly [Name in 'bodyBytes' | 'frameBytes' | 'framesPerSecond' | 'streams' | 'answerBytes']: number
+  }
+  readonly heartbeatMs: number
+  readonly stuckMs: number
+  publicError(thrown: unknown): PublicError
+  onError(thrown: unknown, id: string): void
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface PublicError {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryAfterMs?: number
+  readonly id?: string
+}
+
+type QuotaUsage = {
+  readonly [Name in keyof Quotas]: {
+    readonly used: number
+    readonly limit: number
+  }
+}
+
+interface Quotas {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesPerMinute: number
+  readonly tokensPerMinute: number
+}
+
+interface ReadOptions {
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+  readonly split?: boolean | undefined
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+type RememberFor = 'thread' | 'always'
+
+interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+interface ResumedRun {
+  readonly runId: string
+  readonly trace?: string | undefined
+  readonly calls: readonly ToolCallEvent[]
+}
+
+interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: RoundFinish
+  readonly error?: ErrorJson
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly timings?: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+type RoundFinish = FinishReason | 'interrupted'
+
+interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+  readonly heard?: readonly number[]
+}
+
+interface RoundTimings {
+  readonly firstEventMs?: number
+  readonly ms: number
+  readonly tokensPerSecond?: number
+}
+
+interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly name?: string
+  readonly summary?: string
+  readonly answers?: Readonly<Record<number | 'default', RouteAnswer> | Record<number, RouteAnswer>>
+  readonly isPublic?: boolean
+  readonly query?: Fields
+  readonly headers?: Fields
+  readonly body?: Fields
+  readonly bodyBytes?: number
+  readonly handle?: (call: Call) => Response | Promise<Response>
+  readonly connect?: (call: SocketCall) => Promise<SocketHandler>
+}
+
+interface RouteAnswer {
+  readonly description: string
+  readonly content?: Readonly<Record<string, JsonObject>>
+}
+
+interface Run<Output = undefined, Draft = Output> extends Watchable {
+  readonly result: Promise<RunResult<Output>>
+  partials(): AsyncIterable<Partially<Draft>>
+  steer(message: string | InputUserMessage): boolean
+  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
+}
+
+interface RunAccess {
+  readonly kind: 'run'
+  readonly command: string
+  readonly also?: readonly string[]
+  readonly opaque?: boolean
+  readonly form?: string
+  readonly why?: string
+  readonly varies?: boolean
+  readonly line?: string
+  readonly readOnly?: boolean
+  readonly contained?: boolean
+}
+
+interface RunBeginning {
+  readonly runId: string
+  readonly agent: string
+  readonly conversation?: string | undefined
+  readonly inThread: boolean
+  readonly causes: readonly string[]
+  readonly resumes?: ResumedRun | undefined
+}
+
+interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+type RunEvent =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent>
+  | ToolStartEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ApprovalRequestEvent
+  | ApprovalEvent
+  | InputEvent
+  | SummaryEvent
+  | RunEndEvent
+
+interface RunOptions<Context = unknown> {
+  readonly context?: Context | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly maxRounds?: number | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly runMs?: number | undefined
+  readonly conversation?: string | undefined
+}
+
+interface RunResult<Output = undefined> {
+  readonly runId: string
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly text: string
+  readonly output: Output | undefined
+  readonly messages: readonly Message[]
+  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly usage: Usage
+  readonly rounds: number
+  readonly error?: MillraceError
+}
+
+interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  readonly repairs?: readonly string[]
+  readonly resumes?: string
+  readonly heard?: readonly number[]
+  readonly losses?: number
+  readonly trace?: string
+}
+
+interface RunTelemetry {
+  readonly trace?: string | undefined
+  event(event: RunEvent): void
+  call(call: ModelCall): CallObserver
+  within<Value>(callId: string | undefined, work: () => Value): Value
+  inside(callId: string): Telemetry
+  abandoned(): void
+}
+
+interface SayOptions extends SendOptions {
+  readonly trace?: string | undefined
+}
+
+type Schema = StandardSchemaV1 | JsonSchema<unknown>
+
+interface SendOptions {
+  readonly mode?: InputMode | undefined
+  readonly key?: string | undefined
+}
+
+interface ServedApp extends App {
+  fetch(
+    request: Request,
+    from?: {
+      readonly remoteAddress?: string | undefined
+    },
+  ): Promise<Response>
+  listen(options?: ListenOptions): Promise<Listener>
+  signOut(user: string): number
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+interface ServedAppOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
+  readonly exchanges?: ExchangeStore | boolean | undefined
+}
+
+interface ServerOptions {
+  readonly auth?: Auth | false | undefined
+  readonly hosts?: readonly string[] | undefined
+  readonly origins?: readonly string[] | undefined
+  readonly limits?: Partial<Limits> | undefined
+  readonly trustProxy?: boolean | readonly string[] | undefined
+  readonly page?: boolean | undefined
+  readonly protocols?: readonly Protocol[] | undefined
+  readonly voice?: Voice | undefined
+  readonly recheckMs?: number | undefined
+  readonly heartbeatMs?: number | undefined
+  readonly stuckMs?: number | undefined
+  readonly onError?: ((error: MillraceError) => void) | undefined
+}
+
+interface ServerSocket {
+  readonly readyState: number
+  readonly OPEN: number
+  send(data: string | Uint8Array): void
+  ping(): void
+  pause(): void
+  resume(): void
+  close(code?: number, reason?: string): void
+  terminate(): void
+  on(event: 'message', listener: (data: unknown, isBinary: boolean) => void): unknown
+  on(event: 'close' | 'error' | 'ping' | 'pong', listener: () => void): unknown
+}
+
+interface SignalOptions {
+  readonly quotas?: Quotas | undefined
+  readonly label?: ThreadLabel | undefined
+}
+
+interface SnapshotWrite {
+  readonly parts: Iterable<readonly [name: string, text: string]>
+  readonly head?:
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+}
+
+type SocketCall = Pick<Call, 'request' | 'caller' | 'params' | 'query' | 'headers'>
+
+interface SocketConnection {
+  readonly closed: Promise<void>
+  close(code: number, reason: string): void
+}
+
+interface SocketHandler {
+  readonly threadId?: string
+  readonly subprotocols?: readonly string[]
+  open(ws: ServerSocket, socket: Socket): SocketConnection
+}
+
+interface StandardSchemaV1<Input = unknown, Output = Input> {
+  readonly '~standard': StandardSchemaV1.Props<Input, Output>
+}
+
+declare namespace StandardSchemaV1 {
+  interface Props<Input = unknown, Output = Input> extends StandardTypedV1.Props<Input, Output> {
+    readonly validate: (
+      value: unknown,
+      options?: StandardSchemaV1.Options | undefined,
+    ) => Result<Output> | Promise<Result<Output>>
+  }
+  type Result<Output> = SuccessResult<Output> | FailureResult
+  interface SuccessResult<Output> {
+    readonly value: Output
+    readonly issues?: undefined
+  }
+  interface Options {
+    readonly libraryOptions?: Record<string, unknown> | undefined
+  }
+  interface FailureResult {
+    readonly issues: ReadonlyArray<Issue>
+  }
+  interface Issue {
+    readonly message: string
+    readonly path?: ReadonlyArray<PropertyKey | PathSegment> | undefined
+  }
+  interface PathSegment {
+    readonly key: PropertyKey
+  }
+  interface Types<Input = unknown, Output = Input> extends StandardTypedV1.Types<Input, Output> {}
+  type InferInput<Schema extends StandardTypedV1> = StandardTypedV1.InferInput<Schema>
+  type InferOutput<Schema extends StandardTypedV1> = StandardTypedV1.InferOutput<Schema>
+}
+
+interface StandardTypedV1<Input = unknown, Output = Input> {
+  readonly '~standard': StandardTypedV1.Props<Input, Output>
+}
+
+declare namespace StandardTypedV1 {
+  interface Props<Input = unknown, Output = Input> {
+    readonly version: 1
+    readonly vendor: string
+    readonly types?: Types<Input, Output> | undefined
+  }
+  interface Types<Input = unknown, Output = Input> {
+    readonly input: Input
+    readonly output: Output
+  }
+  type InferInput<Schema extends StandardTypedV1> = NonNullable<Schema['~standard']['types']>['input']
+  type InferOutput<Schema extends StandardTypedV1> = NonNullable<Schema['~standard']['types']>['output']
+}
+
+interface StateOptions {
+  readonly bytes?: number | undefined
+  readonly before?: number | undefined
+}
+
+interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+interface StoredThread extends ThreadInfo {
+  readonly bytes: number
+  readonly caller?: string | undefined
+}
+
+interface StreamOptions {
+  readonly signal: AbortSignal
+  readonly wire?: WireListener | undefined
+}
+
+interface StreamPlace {
+  readonly signal: AbortSignal
+  follow(thread: Thread, from: Pick<FollowOptions, 'after' | 'until'>, frames: Frames): Response
+  hold(response: Response): Response
+}
+
+interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  readonly usage?: Partial<Usage>
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+interface Telemetry {
+  begin(run: RunBeginning): RunTelemetry
+  active?(): string | undefined
+  open?(gauges: AppGauges): AppTelemetry
+}
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextOptions {
+  readonly hold?: boolean | undefined
+  readonly onRetract?: ((kept: string) => void) | undefined
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+interface Thread {
+  readonly id: string
+  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
+  info(): Promise<ThreadInfo>
+  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
+  follow(options?: FollowOptions): Following
+  read(options?: ReadOptions): Promise<readonly Entry[]>
+  state(options?: StateOptions): Promise<ThreadView>
+  exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
+  exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
+  stop(reason?: string): Promise<number>
+  approve(callId: string, answer: Answer): Promise<number>
+  heard(heard: Heard): Promise<number>
+  fork(
+    atSeq: number,
+    options?: {
+      readonly id?: string
+      readonly user?: string
+      readonly caller?: string
+    },
+  ): Promise<Thread>
+  delete(): Promise<boolean>
+}
+
+type ThreadEvent = RunEvent | StopEvent | HeardEvent
+
+interface ThreadInfo {
+  readonly id: string
+  readonly agent: string
+  readonly title?: string
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly forkedFrom?: {
+    readonly id: string
+    readonly seq: number
+  }
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly head: number
+  readonly status: ThreadStatus
+}
+
+interface ThreadLabel {
+  readonly title?: string | undefined
+  readonly search: string
+}
+
+interface ThreadOptions {
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+  readonly caller?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+interface ThreadPage {
+  readonly threads: readonly ThreadInfo[]
+  readonly next?: string
+}
+
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+  readonly messages: readonly Message[]
+  readonly earlier?: {
+    readonly messages: number
+  }
+  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly queued: readonly {
+    readonly seq: number
+    readonly mode: InputMode
+  }[]
+  readonly usage: Usage
+  readonly run?: {
+    readonly id: string
+    readonly rounds: number
+    readonly outcome?: Outcome
+    readonly error?: ErrorJson
+  }
+}
+
+type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface ThreadStore {
+  create(thread: NewThread, options?: CreateOptions): Promise<boolean>
+  fork(threadId: string, at: number, thread: NewThread, options?: ForkOptions): Promise<boolean>
+  get(threadId: string): Promise<StoredThread | undefined>
+  list(options: ListOptions): Promise<ThreadPage>
+  delete(threadId: string): Promise<boolean>
+  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
+  signal(
+    threadId: string,
+    key: string | undefined,
+    event: ThreadEvent,
+    options?: SignalOptions,
+  ): Promise<{
+    readonly entry: Entry
+    readonly repeated: boolean
+  }>
+  read(
+    threadId: string,
+    options: {
+      readonly after: number
+      readonly limit: number
+      readonly split?: boolean | undefined
+    },
+  ): Promise<readonly Entry[]>
+  claim(
+    threadId: string,
+    owner: string,
+    leaseMs: number,
+    runs?: number,
+  ): Promise<
+    | {
+        readonly lease: Lease
+        readonly losses: number
+      }
+    | undefined
+  >
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
+  release(
+    lease: Lease,
+    left: {
+      readonly head: number
+      readonly status: 'idle' | 'waiting' | 'runnable'
+    },
+  ): Promise<'released' | 'moved' | 'fenced'>
+  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  usage(caller: string): Promise<CallerUsage>
+  snapshot(
+    threadId: string,
+    upTo?: number,
+  ): Promise<
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+  >
+  snapshotPart(threadId: string, name: string): Promise<string | undefined>
+  saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
+  compact(threadId: string, upTo: number): Promise<void>
+  watch(listener: WatchListener): () => void
+  close(): Promise<void>
+}
+
+interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+interface ThreadsOptions {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: string | undefined
+}
+
+interface Tool<Context = any> extends ToolSpec {
+  readonly schema: CompiledSchema
+  readonly timeoutMs: number | undefined
+  readonly exclusive: boolean
+  readonly repeat: 'safe' | 'never'
+  readonly approve: (
+    input: unknown,
+    context: {
+      callId: string
+      context: Context
+    },
+  ) => ReturnType<Approve<unknown, unknown>>
+  readonly onInput:
+    | ((
+        partial: never,
+        context: {
+          callId: string
+          delta: string
+        },
+      ) => unknown)
+    | undefined
+  readonly maxResultChars: number | undefined
+  readonly polling: boolean
+  readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly fingerprint?: string
+  readonly notices?: Toolbox['notices']
+  readonly run: (input: never, context: ToolContext<Context>) => unknown
+}
+
+interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
+
+interface ToolContext<Context = unknown> {
+  readonly signal: AbortSignal
+  readonly runSignal: AbortSignal
+  readonly callId: string
+  readonly runId: string
+  readonly idempotencyKey: string
+  readonly attempt: number
+  progress(data: unknown): void
+  commit(): Promise<void>
+  permits(access: Access): Promise<string | undefined>
+  readonly context: Context
+}
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+interface ToolOptions<S extends Schema, Context> {
+  readonly name: string
+  readonly description: string
+  readonly input: S
+  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
+  readonly timeoutMs?: number | undefined
+  readonly exclusive?: boolean | undefined
+  readonly repeat?: 'safe' | 'never' | undefined
+  readonly approve?: boolean | Approve<InferValue<S>, Context> | undefined
+  readonly onInput?:
+    | ((
+        partial: Partially<InferInput<S>>,
+        context: {
+          readonly callId: string
+          readonly delta: string
+        },
+      ) => void)
+    | undefined
+  readonly strict?: boolean | undefined
+  readonly maxResultChars?: number | undefined
+  readonly polling?: boolean | undefined
+  readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
+}
+
+interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+interface ToolResultEvent {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: string
+  readonly output: readonly ToolResultPart[]
+  readonly shown?: readonly ToolResultPart[]
+  readonly status: CallStatus
+  readonly isError: boolean
+  readonly ms: number
+  readonly overlapMs: number
+  readonly permission?: Permission
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
+
+interface ToolStartEvent {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: string
+  readonly attempt: number
+  readonly input?: JsonObject
+  readonly permission?: Permission
+}
+
+interface Toolbox<Context = any> {
+  readonly tools: readonly Tool<Context>[]
+  readonly notices?: () => Promise<readonly string[]>
+}
+
+interface TurnRecord {
+  readonly turn: number
+  readonly run: string
+  readonly since: 'speech' | 'run'
+  readonly firstTokenMs?: number
+  readonly firstSentenceMs?: number
+  readonly firstAudioMs?: number
+  readonly playbackMs?: number
+  readonly gaps: readonly {
+    readonly position: number
+    readonly ms: number
+    readonly for: 'model' | 'tool' | 'voice'
+  }[]
+  readonly sentences: number
+  readonly failed: number
+  readonly audioMs: number
+  readonly playedMs: number
+  readonly words: number
+  readonly wordsHeard: number
+  readonly outcome: 'completed' | 'interrupted' | 'lost'
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+type ValueOf<Result> = [
+  Extract<
+    Result,
+    {
+      readonly value: unknown
+    }
+  >,
+] extends [never]
+  ? JsonObject
+  : Extract<
+      Result,
+      {
+        readonly value: unknown
+      }
+    >['value']
+
+interface Voice {
+  readonly listens: boolean
+  open(
+    thread: Thread,
+    outlet: VoiceOutlet & {
+      readonly allow: () => void | Promise<void>
+    },
+  ): VoiceSession
+  close(): Promise<void>
+}
+
+type VoiceCommand =
+  | {
+      readonly type: 'voice'
+      readonly speak?: boolean | undefined
+      readonly listen?: boolean | undefined
+      readonly sampleRate?: number | undefined
+      readonly from?: VoicePlace | undefined
+    }
+  | {
+      readonly type: 'voice_played'
+      readonly turn: number
+      readonly position: number
+    }
+  | {
+      readonly type: 'voice_interrupt'
+      readonly turn: number
+      readonly position: number
+    }
+
+type VoiceEvent =
+  | {
+      readonly type: 'voice'
+      readonly session: string
+      readonly speak: boolean
+      readonly listen: boolean
+      readonly sampleRate: number
+    }
+  | {
+      readonly type: 'voice_turn'
+      readonly turn: number
+      readonly run: string
+      readonly seq: number
+    }
+  | {
+      readonly type: 'voice_sentence'
+      readonly turn: number
+      readonly position: number
+      readonly text: string
+      readonly round?: number
+      readonly start?: number
+      readonly chars?: number
+    }
+  | {
+      readonly type: 'voice_end'
+      readonly turn: number
+      readonly samples: number
+    }
+  | {
+      readonly type: 'voice_pause'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_resume'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_hush'
+      readonly turn: number
+    }
+  | {
+      readonly type: 'voice_retract'
+      readonly turn: number
+      readonly position: number
+    }
+  | {
+      readonly type: 'voice_hearing'
+      readonly speech: boolean
+    }
+  | {
+      readonly type: 'voice_transcript'
+      readonly text: string
+      readonly final: boolean
+      readonly seq?: number
+    }
+  | {
+      readonly type: 'voice_record'
+      readonly record: TurnRecord
+    }
+  | {
+      readonly type: 'voice_error'
+      readonly message: string
+      readonly turn?: number
+      readonly text?: string
+    }
+
+interface VoiceOutlet {
+  tell(event: VoiceEvent): void
+  audio(frame: Uint8Array<ArrayBuffer>): void
+  room(): Promise<unknown>
+  over?(): void
+}
+
+interface VoicePlace {
+  readonly session?: string | undefined
+  readonly awaits?: string | undefined
+  readonly seq: number
+  readonly round: number
+  readonly chars: number
+}
+
+interface VoiceSession {
+  obey(command: VoiceCommand): Promise<void>
+  hear(bytes: Uint8Array): void
+  lost(): void
+  end(): void
+}
+
+type WatchListener = (threadId: string, head?: number) => void
+
+interface Watchable extends AsyncIterable<RunEvent> {
+  readonly id: string
+  text(options?: TextOptions): AsyncIterable<string>
+  toReadableStream(): ReadableStream<RunEvent>
+  cancel(reason?: string): void
+}
+
+interface WireExchange {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly status?: number
+  readonly answerHeaders?: Readonly<Record<string, string>>
+  readonly answer?: string
+  readonly cut?: boolean
+}
+
+interface WireListener {
+  sent(request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }): void
+  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  received(text: string): void
+}
+
+declare function exchangeFolder(path: string, options?: ExchangeFolderOptions): ExchangeStore
+
+declare function httpError(
+  status: number,
+  code: ErrorCode,
+  message: string,
+  more?: {
+    readonly retryAfterMs?: number
+  },
+): MillraceError
+
+declare function millrace(options: ServedAppOptions): ServedApp
+
+declare function serve(app: App, options?: ServerOptions): ServedApp
+
+export {
+  type Auth,
+  type Call,
+  type Caller,
+  type ExchangeFolderOptions,
+  type Field,
+  type FoundThread,
+  type Frame,
+  type Frames,
+  type HttpError,
+  type Identity,
+  type Limits,
+  type ListenOptions,
+  type Listener,
+  type MountedProtocol,
+  type NewThreadOptions,
+  type Protocol,
+  type ProtocolHost,
+  type Route,
+  type RouteAnswer,
+  type ServedApp,
+  type ServedAppOptions,
+  type ServerOptions,
+  type ServerSocket,
+  type SocketCall,
+  type SocketConnection,
+  type SocketHandler,
+  type StreamPlace,
+  type Voice,
+  type VoiceOutlet,
+  type VoiceSession,
+  exchangeFolder,
+  httpError,
+  millrace,
+  serve,
+}

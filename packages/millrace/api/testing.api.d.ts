@@ -1,0 +1,895 @@
+type Access = RunAccess | PathAccess | FetchAccess
+
+interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: JsonObject
+  readonly remember?: Remembered
+}
+
+interface ApprovalRequestEvent {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly reason?: string
+  readonly permission?: Permission
+  readonly remember?: {
+    readonly rules: readonly string[]
+    readonly for: readonly RememberFor[]
+  }
+}
+
+type Approve<Input, Context> = (
+  input: Input,
+  context: {
+    readonly callId: string
+    readonly context: Context
+  },
+) => Asks | Promise<Asks>
+
+type Asks = boolean | string | undefined
+
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+interface BackgroundGeneration {
+  resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
+  cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
+}
+
+interface Batch {
+  readonly lease: Lease
+  readonly events: readonly ThreadEvent[]
+}
+
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CallerUsage {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesThisMinute: number
+  readonly tokensThisMinute: number
+}
+
+type Checked<Value = unknown> =
+  | {
+      readonly value: Value
+      readonly issues?: undefined
+    }
+  | {
+      readonly issues: readonly string[]
+    }
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface Clock {
+  now(): number
+  after(ms: number, callback: () => void): () => void
+  turn(): Promise<void>
+}
+
+interface CompiledSchema<Value = unknown> {
+  readonly jsonSchema: JsonObject
+  check(value: unknown): Checked<Value> | Promise<Checked<Value>>
+}
+
+interface CreateOptions {
+  readonly entries?: readonly Entry[] | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+interface Entry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: ThreadEvent
+}
+
+type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'streaming_not_supported'
+  | 'stream_interrupted'
+  | 'stream_error'
+  | 'empty_answer'
+  | 'llm_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'auth'
+  | 'context_overflow'
+  | 'timeout'
+  | 'tool_failed'
+  | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'workers_lost'
+  | 'internal'
+
+interface ErrorFields {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable?: boolean | undefined
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly limit?: string | undefined
+  readonly cause?: unknown
+}
+
+interface ErrorJson {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly cause?: string
+}
+
+interface FakeClock extends Clock {
+  advance(ms: number): Promise<void>
+  until<Value>(promise: Promise<Value>): Promise<Value>
+}
+
+interface FetchAccess {
+  readonly kind: 'fetch'
+  readonly host: string
+}
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface ForkOptions {
+  readonly events?: readonly ThreadEvent[] | undefined
+  readonly waiting?: number | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: InputMode | 'correct'
+  readonly trace?: string
+}
+
+type InputMode = 'queue' | 'steer' | 'interrupt'
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: JsonValue
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+interface Lease {
+  readonly threadId: string
+  readonly owner: string
+  readonly epoch: number
+}
+
+interface ListOptions {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: readonly string[] | undefined
+}
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+interface Model {
+  readonly id: string
+  readonly provider: string
+  readonly address?: string | undefined
+  readonly capabilities: ModelCapabilities
+  readonly models?: readonly Model[]
+  stream(request: ModelRequest, options: StreamOptions): ModelStream
+  readonly background?: BackgroundGeneration | undefined
+}
+
+interface ModelCapabilities {
+  readonly tools: boolean
+  readonly images: boolean
+  readonly files: boolean
+  readonly reasoning: boolean
+  readonly streaming: boolean
+  readonly structuredOutput: boolean
+}
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly settings: ModelSettings
+}
+
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+interface ModelStream extends AsyncIterable<ModelEvent> {
+  batches?(): AsyncIterable<readonly ModelEvent[]>
+}
+
+interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
+  readonly label?: ThreadLabel | undefined
+  readonly caller?: string | undefined
+}
+
+type OpenStore = (storage: {
+  readonly name: string
+  readonly now: () => number
+}) => ThreadStore | Promise<ThreadStore>
+
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+interface PathAccess {
+  readonly kind: 'read' | 'write'
+  readonly path: string
+  readonly opaque?: boolean
+  readonly implied?: boolean
+  readonly contained?: boolean
+}
+
+interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface Quotas {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesPerMinute: number
+  readonly tokensPerMinute: number
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+interface RecordedCall {
+  readonly input: object
+  readonly output?: unknown
+  readonly error?: string
+  readonly hangs?: boolean
+  readonly asks?: boolean | string
+}
+
+interface RecordedTool extends Tool {
+  readonly calls: readonly JsonObject[]
+}
+
+type RememberFor = 'thread' | 'always'
+
+interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: RoundFinish
+  readonly error?: ErrorJson
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly timings?: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+type RoundFinish = FinishReason | 'interrupted'
+
+interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+  readonly heard?: readonly number[]
+}
+
+interface RoundTimings {
+  readonly firstEventMs?: number
+  readonly ms: number
+  readonly tokensPerSecond?: number
+}
+
+interface RunAccess {
+  readonly kind: 'run'
+  readonly command: string
+  readonly also?: readonly string[]
+  readonly opaque?: boolean
+  readonly form?: string
+  readonly why?: string
+  readonly varies?: boolean
+  readonly line?: string
+  readonly readOnly?: boolean
+  readonly contained?: boolean
+}
+
+interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+type RunEvent =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent>
+  | ToolStartEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ApprovalRequestEvent
+  | ApprovalEvent
+  | InputEvent
+  | SummaryEvent
+  | RunEndEvent
+
+interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  readonly repairs?: readonly string[]
+  readonly resumes?: string
+  readonly heard?: readonly number[]
+  readonly losses?: number
+  readonly trace?: string
+}
+
+type ScriptRound = string | readonly ScriptStep[]
+
+type ScriptStep =
+  | {
+      readonly text: string
+    }
+  | {
+      readonly reasoning: string
+      readonly opaque?: ProviderData
+    }
+  | {
+      readonly call: string
+      readonly input?: JsonObject
+      readonly raw?: string
+      readonly cut?: boolean
+      readonly id?: string
+      readonly opaque?: ProviderData
+    }
+  | {
+      readonly providerTool: string
+      readonly input?: JsonValue
+      readonly output?: JsonValue
+      readonly isError?: boolean
+      readonly opaque?: ProviderData
+    }
+  | {
+      readonly pause: number
+    }
+  | {
+      readonly error: string | Partial<ErrorFields>
+    }
+  | {
+      readonly hang: true
+    }
+  | {
+      readonly end: true
+    }
+  | {
+      readonly usage: Partial<Usage>
+    }
+  | {
+      readonly finish: FinishReason
+    }
+
+interface ScriptedModel extends Model {
+  readonly requests: readonly ModelRequest[]
+}
+
+interface ScriptedModelOptions {
+  readonly id?: string
+  readonly capabilities?: Partial<ModelCapabilities>
+  readonly deltaChars?: number | readonly number[]
+  readonly paceMs?: number
+  readonly clock?: Clock
+}
+
+interface SignalOptions {
+  readonly quotas?: Quotas | undefined
+  readonly label?: ThreadLabel | undefined
+}
+
+interface SnapshotWrite {
+  readonly parts: Iterable<readonly [name: string, text: string]>
+  readonly head?:
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+}
+
+interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+interface StoreCase {
+  readonly name: string
+  readonly run: () => Promise<void>
+}
+
+interface StoreSuiteOptions {
+  readonly open: OpenStore
+  readonly severalHandles?: boolean | undefined
+}
+
+interface StoredThread extends ThreadInfo {
+  readonly bytes: number
+  readonly caller?: string | undefined
+}
+
+interface StreamOptions {
+  readonly signal: AbortSignal
+  readonly wire?: WireListener | undefined
+}
+
+interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  readonly usage?: Partial<Usage>
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+interface TestScriptOptions {
+  readonly name?: string | undefined
+}
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+type ThreadEvent = RunEvent | StopEvent | HeardEvent
+
+interface ThreadInfo {
+  readonly id: string
+  readonly agent: string
+  readonly title?: string
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly forkedFrom?: {
+    readonly id: string
+    readonly seq: number
+  }
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly head: number
+  readonly status: ThreadStatus
+}
+
+interface ThreadLabel {
+  readonly title?: string | undefined
+  readonly search: string
+}
+
+interface ThreadPage {
+  readonly threads: readonly ThreadInfo[]
+  readonly next?: string
+}
+
+type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface ThreadStore {
+  create(thread: NewThread, options?: CreateOptions): Promise<boolean>
+  fork(threadId: string, at: number, thread: NewThread, options?: ForkOptions): Promise<boolean>
+  get(threadId: string): Promise<StoredThread | undefined>
+  list(options: ListOptions): Promise<ThreadPage>
+  delete(threadId: string): Promise<boolean>
+  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
+  signal(
+    threadId: string,
+    key: string | undefined,
+    event: ThreadEvent,
+    options?: SignalOptions,
+  ): Promise<{
+    readonly entry: Entry
+    readonly repeated: boolean
+  }>
+  read(
+    threadId: string,
+    options: {
+      readonly after: number
+      readonly limit: number
+      readonly split?: boolean | undefined
+    },
+  ): Promise<readonly Entry[]>
+  claim(
+    threadId: string,
+    owner: string,
+    leaseMs: number,
+    runs?: number,
+  ): Promise<
+    | {
+        readonly lease: Lease
+        readonly losses: number
+      }
+    | undefined
+  >
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
+  release(
+    lease: Lease,
+    left: {
+      readonly head: number
+      readonly status: 'idle' | 'waiting' | 'runnable'
+    },
+  ): Promise<'released' | 'moved' | 'fenced'>
+  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  usage(caller: string): Promise<CallerUsage>
+  snapshot(
+    threadId: string,
+    upTo?: number,
+  ): Promise<
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+  >
+  snapshotPart(threadId: string, name: string): Promise<string | undefined>
+  saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
+  compact(threadId: string, upTo: number): Promise<void>
+  watch(listener: WatchListener): () => void
+  close(): Promise<void>
+}
+
+interface Tool<Context = any> extends ToolSpec {
+  readonly schema: CompiledSchema
+  readonly timeoutMs: number | undefined
+  readonly exclusive: boolean
+  readonly repeat: 'safe' | 'never'
+  readonly approve: (
+    input: unknown,
+    context: {
+      callId: string
+      context: Context
+    },
+  ) => ReturnType<Approve<unknown, unknown>>
+  readonly onInput:
+    | ((
+        partial: never,
+        context: {
+          callId: string
+          delta: string
+        },
+      ) => unknown)
+    | undefined
+  readonly maxResultChars: number | undefined
+  readonly polling: boolean
+  readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly fingerprint?: string
+  readonly notices?: Toolbox['notices']
+  readonly run: (input: never, context: ToolContext<Context>) => unknown
+}
+
+interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
+
+interface ToolContext<Context = unknown> {
+  readonly signal: AbortSignal
+  readonly runSignal: AbortSignal
+  readonly callId: string
+  readonly runId: string
+  readonly idempotencyKey: string
+  readonly attempt: number
+  progress(data: unknown): void
+  commit(): Promise<void>
+  permits(access: Access): Promise<string | undefined>
+  readonly context: Context
+}
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+interface ToolResultEvent {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: string
+  readonly output: readonly ToolResultPart[]
+  readonly shown?: readonly ToolResultPart[]
+  readonly status: CallStatus
+  readonly isError: boolean
+  readonly ms: number
+  readonly overlapMs: number
+  readonly permission?: Permission
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
+
+interface ToolStartEvent {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: string
+  readonly attempt: number
+  readonly input?: JsonObject
+  readonly permission?: Permission
+}
+
+interface Toolbox<Context = any> {
+  readonly tools: readonly Tool<Context>[]
+  readonly notices?: () => Promise<readonly string[]>
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+type WatchListener = (threadId: string, head?: number) => void
+
+interface WireListener {
+  sent(request: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }): void
+  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  received(text: string): void
+}
+
+declare function fakeClock(): FakeClock
+
+declare function recordedTool(name: string, recorded: readonly RecordedCall[]): RecordedTool
+
+declare const script: {
+  text: (text: string) => ScriptRound[]
+  tool: (name: string, input: JsonObject, answer: string) => ScriptRound[]
+  parallel: (calls: readonly (readonly [name: string, input: JsonObject])[], answer: string) => ScriptRound[]
+  failing: (error: string | Partial<ErrorFields>, text?: string) => ScriptRound[]
+  hanging: (text?: string) => ScriptRound[]
+}
+
+declare function scriptedModel(
+  rounds: readonly ScriptRound[] | ((request: ModelRequest, index: number) => ScriptRound),
+  options?: ScriptedModelOptions,
+): ScriptedModel
+
+declare function storeSuite(options: StoreSuiteOptions): readonly StoreCase[]
+
+declare function testScript(entries: readonly Entry[], { name }?: TestScriptOptions): string
+
+export {
+  type FakeClock,
+  type RecordedCall,
+  type RecordedTool,
+  type ScriptRound,
+  type ScriptStep,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type StoreCase,
+  type StoreSuiteOptions,
+  type TestScriptOptions,
+  fakeClock,
+  recordedTool,
+  script,
+  scriptedModel,
+  storeSuite,
+  testScript,
+}

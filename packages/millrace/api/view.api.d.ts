@@ -1,0 +1,692 @@
+type Align = 'left' | 'center' | 'right'
+
+interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: JsonObject
+  readonly remember?: Remembered
+}
+
+interface ApprovalRequestEvent {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly reason?: string
+  readonly permission?: Permission
+  readonly remember?: {
+    readonly rules: readonly string[]
+    readonly for: readonly RememberFor[]
+  }
+}
+
+interface ApprovalView {
+  readonly request: ApprovalRequestEvent
+  readonly at: number
+  decision?: ApprovalEvent | undefined
+  decidedAt?: number | undefined
+}
+
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+type CallState = 'writing' | 'queued' | 'asking' | 'running' | CallStatus
+
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CallView extends Shown {
+  readonly kind: 'call'
+  readonly callId: string
+  readonly name: string
+  readonly round: RoundView
+  readonly seq: number
+  state: CallState
+  readonly begunAt: number
+  closedAt?: number | undefined
+  startedAt?: number | undefined
+  endedAt?: number | undefined
+  readonly raw: GrowingText
+  input?: JsonObject | undefined
+  changed?: JsonObject | undefined
+  problem?: string | undefined
+  attempts: number
+  rule?: string | undefined
+  printed: string
+  readonly progress: unknown[]
+  progressCount: number
+  readonly approvals: ApprovalView[]
+  inner?: LogView | undefined
+  result?: ToolResultEvent | undefined
+  provider?:
+    | {
+        input?: JsonValue
+        output?: JsonValue
+        isError?: boolean
+      }
+    | undefined
+}
+
+interface Change {
+  readonly entry: Entry
+  input?: InputView
+  run?: RunView
+  round?: RoundView
+  text?: TextView
+  closed?: TextView
+  call?: CallView
+  state?: CallState
+  progress?: JsonValue
+  inner?: Change
+  retry?: RoundRetryEvent
+  notice?: NoticeView
+  read?: readonly InputView[]
+  delta: string
+}
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface Detail {
+  readonly href?: string
+  readonly title?: string
+  readonly info?: string
+  readonly start?: number
+  readonly align?: Align
+  readonly done?: boolean
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+interface EndView extends Shown {
+  readonly kind: 'end'
+  readonly run: RunView
+  readonly seq: number
+  readonly at: number
+}
+
+interface Entry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: ThreadEvent
+}
+
+type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'streaming_not_supported'
+  | 'stream_interrupted'
+  | 'stream_error'
+  | 'empty_answer'
+  | 'llm_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'auth'
+  | 'context_overflow'
+  | 'timeout'
+  | 'tool_failed'
+  | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'workers_lost'
+  | 'internal'
+
+interface ErrorJson {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly cause?: string
+}
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface GrowingText {
+  readonly pieces: string[]
+  chars: number
+  closed: boolean
+}
+
+interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: InputMode | 'correct'
+  readonly trace?: string
+}
+
+type InputMode = 'queue' | 'steer' | 'interrupt'
+
+interface InputView extends Shown {
+  readonly kind: 'input'
+  readonly seq: number
+  readonly at: number
+  readonly message: UserMessage
+  readonly mode: InputEvent['mode']
+  run?: RunView | undefined
+  held: boolean
+}
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: JsonValue
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+interface LegView {
+  readonly runId: string
+  readonly seq: number
+  readonly at: number
+  endedAt?: number | undefined
+  outcome?: Outcome | undefined
+  readonly why: 'first' | 'lost' | 'person'
+  readonly losses: number
+}
+
+interface LogView {
+  readonly rows: Row[]
+  waiting: InputView[]
+  readonly runs: RunView[]
+  head: number
+  version: number
+  readonly open: Open
+}
+
+interface MarkdownParser {
+  write(piece: string): void
+  end(): void
+  readonly held: {
+    readonly text: string
+    readonly line: string
+  }
+}
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface NoticeView extends Shown {
+  readonly kind: 'notice'
+  readonly notice: 'retract' | 'retry' | 'taken-over' | 'summary' | 'repairs' | 'correction'
+  readonly at: number
+  readonly seq: number
+  readonly text: string
+  readonly detail?: string
+}
+
+interface Open {
+  readonly keys: string
+  readonly onlyRound: boolean
+  run?: RunView | undefined
+  round?: RoundView | undefined
+  text?: TextView | undefined
+  readonly calls: Map<string, CallView>
+  rowsFrom: number
+  partial: boolean
+  last?: Entry | undefined
+}
+
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+type RememberFor = 'thread' | 'always'
+
+interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+interface ResultFold {
+  take(entry: Entry): Change | undefined
+  result(): RunSummary
+}
+
+interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: RoundFinish
+  readonly error?: ErrorJson
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly timings?: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+type RoundFinish = FinishReason | 'interrupted'
+
+interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+  readonly heard?: readonly number[]
+}
+
+interface RoundTimings {
+  readonly firstEventMs?: number
+  readonly ms: number
+  readonly tokensPerSecond?: number
+}
+
+interface RoundView {
+  readonly run: RunView
+  readonly runId: string
+  readonly number: number
+  model: string
+  readonly seq: number
+  readonly isRetry: boolean
+  readonly startedAt: number
+  firstAt?: number | undefined
+  endedAt?: number | undefined
+  readonly inputs: InputView[]
+  readonly retries: {
+    readonly seq: number
+    readonly at: number
+    readonly retry: RoundRetryEvent
+  }[]
+  retracted?:
+    | {
+        readonly at: number
+        readonly reason: string
+      }
+    | undefined
+  readonly parts: (TextView | CallView)[]
+  readonly calls: CallView[]
+  end?: RoundEndEvent | undefined
+  version: number
+}
+
+type Row = InputView | TextView | CallView | NoticeView | EndView
+
+interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+type RunEvent =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent>
+  | ToolStartEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ApprovalRequestEvent
+  | ApprovalEvent
+  | InputEvent
+  | SummaryEvent
+  | RunEndEvent
+
+interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  readonly repairs?: readonly string[]
+  readonly resumes?: string
+  readonly heard?: readonly number[]
+  readonly losses?: number
+  readonly trace?: string
+}
+
+interface RunSummary {
+  readonly runId?: string
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly text: string
+  readonly usage: Usage
+  readonly rounds: number
+  readonly error?: ErrorJson
+}
+
+interface RunView {
+  readonly id: string
+  readonly agent: string
+  readonly seq: number
+  lastSeq: number
+  readonly startedAt: number
+  lastAt: number
+  readonly inputs: InputView[]
+  readonly legs: LegView[]
+  readonly rounds: RoundView[]
+  readonly calls: CallView[]
+  outcome?: Outcome | undefined
+  finish?: RoundFinish | undefined
+  usage: Usage
+  error?: ErrorJson | undefined
+  version: number
+}
+
+interface Shown {
+  readonly key: string
+  version: number
+}
+
+interface Sink {
+  open(tag: Tag, detail?: Detail): void
+  text(text: string): void
+  close(): void
+  undo(mark: string): void
+  loosen(): void
+  blank?(): void
+}
+
+interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  readonly usage?: Partial<Usage>
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+type Tag =
+  | ('p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'quote' | 'ul' | 'ol' | 'li' | 'pre' | 'hr')
+  | ('table' | 'head' | 'row' | 'th' | 'td')
+  | ('strong' | 'em' | 's' | 'code' | 'a' | 'br' | 'task')
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+interface TextView extends Shown {
+  readonly kind: 'text' | 'reasoning'
+  readonly round: RoundView
+  readonly seq: number
+  readonly at: number
+  endedAt: number
+  readonly text: GrowingText
+  heard?: number | undefined
+}
+
+type ThreadEvent = RunEvent | StopEvent | HeardEvent
+
+type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface ToolCallEvent {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: string
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+interface ToolResultEvent {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: string
+  readonly output: readonly ToolResultPart[]
+  readonly shown?: readonly ToolResultPart[]
+  readonly status: CallStatus
+  readonly isError: boolean
+  readonly ms: number
+  readonly overlapMs: number
+  readonly permission?: Permission
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolStartEvent {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: string
+  readonly attempt: number
+  readonly input?: JsonObject
+  readonly permission?: Permission
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+interface ViewOptions {
+  readonly keep?: 'all' | 'round'
+}
+
+declare function createView({ keep }?: ViewOptions): LogView
+
+declare function foldResult(seq?: number): ResultFold
+
+declare function markdownParser(sink: Sink): MarkdownParser
+
+declare function statusOf(view: LogView): ThreadStatus
+
+declare function take(view: LogView, entry: Entry): Change
+
+declare function textOf({ content }: UserMessage): string
+
+declare function wordsOf({ parts }: RoundView): string
+
+export {
+  type ApprovalView,
+  type CallState,
+  type CallView,
+  type Change,
+  type Detail,
+  type EndView,
+  type ErrorJson,
+  type GrowingText,
+  type InputView,
+  type LegView,
+  type LogView,
+  type NoticeView,
+  type Outcome,
+  type ResultFold,
+  type RoundView,
+  type Row,
+  type RunSummary,
+  type RunView,
+  type Sink,
+  type Tag,
+  type TextView,
+  type ToolResultEvent,
+  type Usage,
+  type UserMessage,
+  type ViewOptions,
+  createView,
+  foldResult,
+  markdownParser,
+  statusOf,
+  take,
+  textOf,
+  wordsOf,
+}

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+import { apiReport, difference } from './api/report.ts'
+import { publishOrder, readPackages } from './release/workspace.ts'
+
+// `npm run api` writes a report of the types of each entry point; `--check` compares them with what was built, and fails if
+// they differ, so that no change of the API goes unseen in a review.
+const root = fileURLToPath(new URL('..', import.meta.url))
+const check = process.argv.includes('--check')
+
+/** One file with everything that an entry point declares or refers to. */
+async function declarationsOf(folder: string, file: string): Promise<string> {
+  const bundle = await rolldown({
+    cwd: folder,
+    input: file,
+    external: (id) => /^(#|[^./])/.test(id),
+    plugins: [dts({ dtsInput: true, sourcemap: false })],
+  })
+  const { output } = await bundle.generate({ codeSplitting: false, comments: false })
+  await bundle.close()
+  return output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join('')
+}
+
+function format(path: string, text: string): string {
+  const options = { cwd: root, input: text, encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync('biome', ['format', `--stdin-file-path=${path}`], options)
+  if (status !== 0) throw new Error(`biome cannot format ${path}: ${stderr}`)
+  return stdout
+}
+
+const reports = new Map<string, string>()
+for (const { path, folder, manifest } of publishOrder(readPackages(root)))
+  for (const [subpath, target] of Object.entries(manifest.exports ?? {})) {
+    if (typeof target === 'string' || subpath.startsWith('./internal')) continue
+    const report = `${path}/api/${subpath === '.' ? 'index' : subpath.slice(2)}.api.d.ts`
+    reports.set(report, format(report, apiReport(await declarationsOf(folder, target.types))))
+  }
+
+const present = globSync('packages/*/api/**/*.api.d.ts', { cwd: root }).map((path) =>
+  path.replaceAll('\\', '/'),
+)
+const stale = present.filter((path) => !reports.has(path))
+
+if (check) {
+  const accepted = (path: string) => (present.includes(path) ? readFileSync(join(root, path), 'utf8') : '')
+  const changed = [...reports].filter(([path, report]) => report !== accepted(path))
+  for (const [path, report] of changed) console.error(`${path}\n${difference(accepted(path), report)}\n`)
+  for (const path of stale) console.error(`${path}\n  There is no such entry point.\n`)
+  if (changed.length + stale.length > 0) {
+    console.error('The API differs from its reports. If that is intended, npm run api accepts it.')
+    process.exit(1)
+  }
+} else {
+  for (const path of stale) rmSync(join(root, path))
+  for (const [path, report] of reports) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), report)
+  }
+}
