@@ -1,7 +1,7 @@
 import { memoryLog } from '../log/index.ts'
 import type { ApprovalEvent, Model, RunEvent, RunState } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
-import type { Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
+import type { Replacement, Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
 import { isElsewhere, nestedRunOf, noticesOf } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
@@ -18,27 +18,36 @@ import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult, Started } from './run.ts'
 import { openRun } from './run.ts'
+import type { AgentTool, CallTypes, CallTypesOf } from './tool-types.ts'
 
 /** The options of a run; not optional where the agent's tools need a context. */
 type Options<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [options: RunOptions<Context> & More & { readonly context: Context }]
 
-export interface Agent<Context = unknown, Output = undefined, Draft = Output> {
-  readonly name: string
+export interface Agent<
+  Context = unknown,
+  Output = undefined,
+  Draft = Output,
+  Calls extends CallTypes = CallTypes,
+  Name extends string = string,
+> {
+  readonly name: Name
   /** Starts a run at once. Throws `invalid_input` if it cannot; whatever happens afterwards is told in the run. */
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft>
+  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
   /** The same, awaited. Rejects with the run's error if it failed. */
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output>>
+  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
   /** Generates one round and tells which calls it would make, running none. */
-  plan(input: AgentInput, ...options: Options<Context>): Plan
+  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
   /**
    * Goes on from the events of a run that was suspended, with the decisions it waited for, or that was cut off with its
    * process. No call with a result runs again; one in flight only if its tool says `repeat: 'safe'`.
    */
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft>
+  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
   /** The agent as a tool of another one. */
-  asTool(options: AsToolOptions): Tool<Context>
+  asTool<const ToolName extends string = Name>(
+    options: AsToolOptions<ToolName>,
+  ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
 interface Decided {
@@ -69,10 +78,11 @@ export function agent<
   const Tools extends readonly (Tool | Toolbox)[] = readonly [],
   const Output extends Schema | undefined = undefined,
   Context = ContextOf<Tools>,
+  const Name extends string = string,
+  Replaced extends Replacement | undefined | void = undefined,
 >(
-  options: Omit<AgentOptions<Context, Output>, 'tools'> & { readonly tools?: Tools | undefined },
-): Agent<Context, OutputOf<Output>, DraftOf<Output>> {
-  type ThisRun = Run<OutputOf<Output>, DraftOf<Output>>
+  options: AgentOptions<Context, Output, Tools, Name, Replaced>,
+): Agent<Context, OutputOf<Output>, DraftOf<Output>, CallTypesOf<Tools, Replaced>, Name> {
   const settings = checkAgentOptions(options as AgentOptions<Context>, 'agent')
   const { agent: name } = settings
   const notices = () => noticesOf(options.tools ?? [])
@@ -127,7 +137,7 @@ export function agent<
     started: Started<Context>,
     run: RunOptions<Context>,
     before: readonly RunEvent[] = [],
-  ): ThisRun {
+  ): Run<unknown> {
     return openRun(started as Started, (events, decisions, changed) => {
       const op = 'run.resume'
       const log = [...before, ...events]
@@ -199,7 +209,7 @@ export function agent<
       },
       notices,
     } satisfies AgentInternals,
-  } as Agent<Context, OutputOf<Output>, DraftOf<Output>>
+  } as unknown as ReturnType<typeof agent<Tools, Output, Context, Name, Replaced>>
 }
 
 function newRunId(): string {

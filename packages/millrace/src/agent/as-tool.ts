@@ -5,13 +5,13 @@ import { nestedRunOf, pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
 
 /** Of a tool's options, those that make sense for an agent. */
-export interface AsToolOptions
+export interface AsToolOptions<Name extends string = string>
   extends Pick<
     ToolOptions<Schema, unknown>,
     'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
   > {
   /** The agent's name if absent. */
-  readonly name?: string | undefined
+  readonly name?: Name | undefined
 }
 
 const promptSchema = {

@@ -1,5 +1,5 @@
 import type { Model, Problem } from '../protocol/index.ts'
-import { invalidInput, isObject, kindOf, MillraceError } from '../protocol/index.ts'
+import { invalidInput, isObject, kindOf, MillraceError, unknownField } from '../protocol/index.ts'
 import { isToolbox } from '../tools/index.ts'
 
 // What agent(), a run and prepareRound check alike.
@@ -10,7 +10,21 @@ export function modelProblem(value: unknown): Problem {
     typeof value.id === 'string' &&
     typeof value.stream === 'function' &&
     isObject(value.capabilities)
-  return !sound && `must be a Model (with id, capabilities and stream), not ${kindOf(value)}`
+  const instead = typeof value === 'string' ? `: ${modelCall(value)}` : ''
+  return !sound && `must be a Model (with id, capabilities and stream), not ${kindOf(value)}${instead}`
+}
+
+/** What to write instead of the name of a model, with or without its provider. */
+function modelCall(name: string): string {
+  const [, provider, model = name] = /^([\w-]+)[/:](.+)$/.exec(name) ?? []
+  const writing = (call: string, entry: string) =>
+    `write ${call}, with import { ${call.replace(/\(.*/, '')} } from 'millrace/${entry}'`
+  if (provider === 'openai' || (!provider && /^(gpt|chatgpt|o\d)/.test(name)))
+    return writing(`openai('${model}')`, 'openai')
+  if (provider === 'anthropic' || (!provider && name.startsWith('claude')))
+    return writing(`anthropic('${model}')`, 'anthropic')
+  const other = writing(`openaiChat('${model}', { baseURL: '…' })`, 'openai')
+  return `${other}, or use what detectModel() finds`
 }
 
 /**
@@ -49,9 +63,18 @@ export function toolsProblem(value: unknown): Problem {
   return undefined
 }
 
+export function repeatLimitsProblem(value: unknown): Problem {
+  if (value === false) return undefined
+  const { warn, refuse } = isObject(value) ? value : {}
+  if (!isObject(value) || !(Number(warn) >= 2 && Number(refuse) >= Number(warn)))
+    return 'must be false or { warn, refuse } with 2 ≤ warn ≤ refuse'
+  return unknownField(value, { warn, refuse })
+}
+
 export function toolChoiceProblem(value: unknown): Problem {
   const sound = isObject(value)
     ? typeof value.name === 'string'
     : ['auto', 'none', 'required'].includes(value as string)
-  return !sound && "must be 'auto', 'none', 'required' or { name }"
+  if (!sound) return "must be 'auto', 'none', 'required' or { name }"
+  return isObject(value) && unknownField(value, { name: true })
 }

@@ -35,6 +35,7 @@ import type {
   NestedRun,
   Policy,
   RepeatLimits,
+  Replacement,
   Schema,
   Tool,
   Toolbox,
@@ -42,21 +43,33 @@ import type {
 } from '../tools/index.ts'
 import { compileSchema, isToolbox, toolsIn } from '../tools/index.ts'
 import { onlookers, telemetryProblem } from './onlookers.ts'
-import { modelList, modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
+import {
+  modelList,
+  modelProblem,
+  repeatLimitsProblem,
+  toolChoiceProblem,
+  toolsProblem,
+} from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions, RetryPolicy } from './retry.ts'
 import type { Shorten } from './shorten.ts'
 import { summarize } from './summarize.ts'
 
-export interface AgentOptions<Context = unknown, Output extends Schema | undefined = Schema | undefined> {
+export interface AgentOptions<
+  Context = unknown,
+  Output extends Schema | undefined = Schema | undefined,
+  Tools extends readonly (Tool | Toolbox)[] = readonly (Tool<Context> | Toolbox<Context>)[],
+  Name extends string = string,
+  Replaced extends Replacement | undefined | void = Replacement | undefined | void,
+> {
   /** Stands in the events. */
-  readonly name?: string | undefined
+  readonly name?: Name | undefined
   /** The model, or a list: each next one is tried when those before it have failed. */
   readonly model: Model | readonly Model[]
   /** Refuses a model that gives its whole answer at once, with `streaming_not_supported`. */
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
-  readonly tools?: readonly (Tool<Context> | Toolbox<Context>)[] | undefined
+  readonly tools?: Tools | undefined
   /** How many rounds may run tools; there is one more generation than that. `Infinity` for no limit. */
   readonly maxRounds?: number | undefined
   /** The final answer is JSON of this schema, and `result.output` its value. */
@@ -91,7 +104,7 @@ export interface AgentOptions<Context = unknown, Output extends Schema | undefin
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
-  readonly afterCall?: AfterCall<Context> | undefined
+  readonly afterCall?: AfterCall<Context, Replaced> | undefined
   /**
    * Looks on at its runs: `otel()` of `@millrace/otel`, `logs()`, or several. Those of a thread are the app's to look at, and those
    * that a tool starts its run's, if there is anybody.
@@ -211,10 +224,7 @@ const agentTable: OptionTable<AgentOptions> = {
   maxCallsPerRound: wholeNumber(1),
   maxResultChars: wholeNumber(1),
   maxOutputChars: wholeNumber(1),
-  repeatLimits: (value) =>
-    value !== false &&
-    !(isObject(value) && Number(value.warn) >= 2 && Number(value.refuse) >= Number(value.warn)) &&
-    'must be false or { warn, refuse } with 2 ≤ warn ≤ refuse',
+  repeatLimits: repeatLimitsProblem,
   onToolError: oneOf('continue', 'fail'),
   contextTokens: wholeNumber(1),
   shorten: (value) =>

@@ -18,6 +18,19 @@ test('the answer is a validated value, and typed', async () => {
   })
 })
 
+test('the outcome tells whether there is an answer', async () => {
+  const result = await agent({ model: scriptedModel(script.text(soup)), output: recipe }).run('cook')
+  if (result.outcome !== 'completed') throw new Error(result.outcome)
+  expectTypeOf(result.output).toEqualTypeOf<{ name: string; steps: string[] }>()
+  expect(result.output.name).toBe('Soup')
+
+  const model = scriptedModel([[{ text: '{"name":"So' }, { finish: 'length' }]])
+  const { outcome, output } = await agent({ model, output: recipe }).stream('cook').result
+  if (outcome !== 'completed') expectTypeOf(output).toEqualTypeOf<undefined>()
+  if (outcome === 'completed') expectTypeOf(output).toEqualTypeOf<{ name: string; steps: string[] }>()
+  expect({ outcome, output }).toEqual({ outcome: 'truncated', output: undefined })
+})
+
 test('without a schema there is no output', async () => {
   const result = await agent({ model: scriptedModel(script.text(soup)) }).run('cook')
   expectTypeOf(result.output).toEqualTypeOf<undefined>()

@@ -2,33 +2,35 @@ import type { JsonObject } from '../protocol/index.ts'
 import { admitCall, guardOf } from '../tools/index.ts'
 import type { RunResult, Started, Watchable } from './run.ts'
 import { resultOf, watch } from './run.ts'
+import type { CallTypes } from './tool-types.ts'
 
 /** A call that the model asked for and nobody ran. */
-export interface PlannedCall {
+export interface PlannedCall<Name extends string = string, Input = JsonObject> {
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   /** A person would be asked first. */
   readonly needsApproval: boolean
   /** Why it could not be run. */
   readonly problem?: string
 }
 
-export interface PlanResult extends RunResult<undefined> {
-  readonly calls: readonly PlannedCall[]
+export interface PlanResult<Calls extends CallTypes = CallTypes>
+  extends RunResult<undefined, Calls['request']> {
+  readonly calls: readonly Calls['planned'][]
 }
 
 /** One round, of which nothing is run. */
-export interface Plan extends Watchable {
+export interface Plan<Calls extends CallTypes = CallTypes> extends Watchable<Calls['event']> {
   /** Settles when the round is over, whatever came of it. Never rejects. */
-  readonly result: Promise<PlanResult>
+  readonly result: Promise<PlanResult<Calls>>
 }
 
 export function openPlan<Context>(started: Started<Context>): Plan {
   return {
     ...watch(started as Started),
-    result: resultOf<undefined>(started as Started).then(async (result) => ({
-      ...result,
+    result: resultOf(started as Started).then(async (result) => ({
+      ...(result as RunResult),
       calls: await planCalls(started),
     })),
   }

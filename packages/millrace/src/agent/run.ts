@@ -20,6 +20,7 @@ import type { LoopOptions, RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
 import type { TextOptions } from './run-text.ts'
 import { textReader } from './run-text.ts'
+import type { CallTypes } from './tool-types.ts'
 
 /** A person's answer to an `approval-request`. */
 export interface Decision {
@@ -33,23 +34,27 @@ export interface Decision {
   readonly remember?: RememberFor | Remembered
 }
 
-/** How a run came out. */
-export interface RunResult<Output = undefined> {
+/** How a run came out. With an `output` schema, an `outcome` of `completed` says that there is an `output`. */
+export type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
+  ? RunReport<Outcome, Output, Request>
+  : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
+
+interface RunReport<Ended extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Outcome
+  readonly outcome: Ended
   /** Why the last generation ended, if there was one. */
   readonly finish?: RoundFinish
   /** The words of the last round: the answer. */
   readonly text: string
   /** The validated answer of an agent with an `output` schema; only there when the run completed. */
-  readonly output: Output | undefined
+  readonly output: Output
   /**
    * The conversation as the model reads it, ready to be gone on with: calls and results are paired, except those in `approvals`.
    * Where it was shortened, a summary stands in for its oldest part; the events keep that.
    */
   readonly messages: readonly Message[]
   /** The calls that wait for a person; empty unless `suspended`. */
-  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly approvals: readonly Request[]
   /** Over all rounds. */
   readonly usage: Usage
   readonly rounds: number
@@ -57,7 +62,7 @@ export interface RunResult<Output = undefined> {
 }
 
 /** What can be watched: a run, or a plan. Iterating it any number of times gives every event from the first, at the reader's pace. */
-export interface Watchable extends AsyncIterable<RunEvent> {
+export interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
   readonly id: string
   /**
    * Only the words, of all rounds, as they are generated. Where words that it has yielded are retracted, a line of its own says so
@@ -65,14 +70,15 @@ export interface Watchable extends AsyncIterable<RunEvent> {
    */
   text(options?: TextOptions): AsyncIterable<string>
   /** The events as a web stream. Cancelling it stops the reading, not the run. */
-  toReadableStream(): ReadableStream<RunEvent>
+  toReadableStream(): ReadableStream<Event>
   /** Ends the run now: the request, every tool's signal, everything. Harmless when it is over. */
   cancel(reason?: string): void
 }
 
-export interface Run<Output = undefined, Draft = Output> extends Watchable {
+export interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
+  extends Watchable<Calls['event']> {
   /** Settles when the run is over, whatever came of it. Never rejects. */
-  readonly result: Promise<RunResult<Output>>
+  readonly result: Promise<RunResult<Output, Calls['request']>>
   /** The structured answer while it arrives: live views that grow in place. Begins anew in each round. */
   partials(): AsyncIterable<Partially<Draft>>
   /** Says something to the run that its next round hears. False if the run is over and nobody will. */
@@ -81,7 +87,7 @@ export interface Run<Output = undefined, Draft = Output> extends Watchable {
    * Goes on with a `suspended` run, once. Throws `invalid_input` if it is not, or if a decision fits no open call. The options are
    * those of the first run, but for its signal, and for what is given here.
    */
-  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
+  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
 /** A run that was started, the log it writes, and the options it has. */
@@ -106,21 +112,17 @@ export function watch({ loop, log, runId }: Started): Watchable {
   }
 }
 
-export function openRun<Output, Draft>(
+export function openRun(
   started: Started,
-  resume: (
-    events: readonly RunEvent[],
-    decisions: readonly Decision[],
-    options: RunOptions,
-  ) => Run<Output, Draft>,
-): Run<Output, Draft> {
+  resume: (events: readonly RunEvent[], decisions: readonly Decision[], options: RunOptions) => Run<unknown>,
+): Run<unknown> {
   const { loop, log } = started
   const model = started.options.models[0] as Model
-  let next: Run<Output, Draft> | undefined
+  let next: Run<unknown> | undefined
   return {
     ...watch(started),
-    result: resultOf<Output>(started),
-    partials: () => partialsOf(log.read()) as AsyncIterable<Partially<Draft>>,
+    result: resultOf(started),
+    partials: () => partialsOf(log.read()),
     steer(said) {
       const message = readUserMessage(said, { op: 'run.steer', model })
       return loop.signal({ type: 'input', message, mode: 'steer' })
@@ -144,22 +146,22 @@ export function openRun<Output, Draft>(
   }
 }
 
-export async function resultOf<Output>({ loop, log }: Started): Promise<RunResult<Output>> {
+export async function resultOf({ loop, log }: Started): Promise<RunResult<unknown>> {
   const { error, value } = await loop.ended
   const state = log.run
   const { runId, outcome, finish, text, usage, round } = state
   return {
     runId,
-    outcome: outcome as Outcome,
+    outcome,
     ...(finish && { finish }),
     text,
-    output: value as Output | undefined,
+    output: value,
     messages: messagesOf(state),
     approvals: openRequests(state),
     usage,
     rounds: round,
     ...(error && { error }),
-  }
+  } as RunResult<unknown>
 }
 
 /**

@@ -24,10 +24,10 @@ export interface PartEndEvent {
 }
 
 /** The model has begun to write a call; its arguments follow. */
-export interface ToolInputStartEvent {
+export interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 export interface ToolInputEvent {
@@ -37,11 +37,12 @@ export interface ToolInputEvent {
 }
 
 /** The wire has closed the arguments of a call. With a `problem` the call is never run, and `raw` is what was written. */
-export interface ToolCallEvent {
+export interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  /** As the model wrote it. Not yet checked against the tool's schema: a call that does not fit is answered as `rejected`. */
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -189,12 +190,12 @@ export interface Permission {
 }
 
 /** A call begins to run. `input` is there only when it is not the model's own: a hook or a person changed it. */
-export interface ToolStartEvent {
+export interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 
@@ -227,12 +228,12 @@ export type CallStatus =
   | 'unknown'
 
 /** The one result of a call, run or not. `shown` is there when the model is given something shorter than `output`. */
-export interface ToolResultEvent {
+export interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   /** True for every status but `ok`. The model is told. */
   readonly isError: boolean
@@ -245,11 +246,11 @@ export interface ToolResultEvent {
 }
 
 /** A person has to decide before this call runs. */
-export interface ApprovalRequestEvent {
+export interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   /** The rules that would let the same pass without asking, and for how long they may be remembered. */
@@ -333,18 +334,22 @@ export interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-/** What a run tells its listeners: the model's events placed in rounds, and everything around them. */
-export type RunEvent =
+/** The events that name a tool. */
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+/**
+ * What a run tells its listeners: the model's events placed in rounds, and everything around them. `Calls` are the events that
+ * name a tool; an agent that knows its tools has narrower ones.
+ */
+export type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent

@@ -107,6 +107,7 @@ export {
   logPosition,
   oneOf,
   someText,
+  unknownField,
   wholeNumber,
   yesOrNo,
 } from './option-table.ts'

@@ -61,9 +61,9 @@ export interface ProviderToolPart {
   readonly opaque: ProviderData
 }
 
-export interface JsonPart {
+export interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 export type UserPart = TextPart | ImagePart | FilePart

@@ -40,6 +40,12 @@ export function hintFor(key: string, table: object): string {
   return like ? `: did you mean '${like}'?${all && ` (${all})`}` : all && `: ${all}`
 }
 
+/** The first name in an object of options that the table does not have. */
+export function unknownField(options: object, table: object): Problem {
+  const key = Object.keys(options).find((name) => !Object.hasOwn(table, name))
+  return key !== undefined && `has no '${key}'${hintFor(key, table)}`
+}
+
 export const anything = (): Problem => undefined
 
 export function wholeNumber(least: number) {

@@ -1,6 +1,6 @@
 import { isObject, nameOf } from './json.ts'
 import type { ModelCapabilities, ModelSettings } from './model.ts'
-import { anObject, hintFor, type OptionTable, oneOf, type Problem, yesOrNo } from './option-table.ts'
+import { anObject, type OptionTable, oneOf, type Problem, unknownField, yesOrNo } from './option-table.ts'
 
 const aNumber = (value: unknown): Problem =>
   !Number.isFinite(value) && `must be a number, not ${nameOf(value)}`
@@ -50,8 +50,9 @@ const capabilities: OptionTable<ModelCapabilities> = {
 
 export function capabilitiesProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
+  const unknown = unknownField(value, capabilities)
+  if (unknown) return unknown
   for (const [key, has] of Object.entries(value)) {
-    if (!Object.hasOwn(capabilities, key)) return `has no '${key}'${hintFor(key, capabilities)}`
     const problem = has !== undefined && capabilities[key as keyof ModelCapabilities](has)
     if (problem) return `: '${key}' ${problem}`
   }
@@ -60,9 +61,9 @@ export function capabilitiesProblem(value: unknown): Problem {
 
 export function settingsProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
+  const unknown = unknownField(value, settingsTable)
+  if (unknown) return `${unknown}; what only one provider knows goes into 'extra'`
   for (const [key, setting] of Object.entries(value)) {
-    if (!Object.hasOwn(settingsTable, key))
-      return `has no '${key}'${hintFor(key, settingsTable)}; what only one provider knows goes into 'extra'`
     const problem = setting !== undefined && settingsTable[key as keyof ModelSettings](setting)
     if (problem) return `: '${key}' ${problem}`
   }

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { agent } from '../agent/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 import {
@@ -46,6 +47,37 @@ describe('millrace() with a server', () => {
       [undefined, 'one object'],
     ] as const)
       expect(() => millrace(options as never), says).toThrow(says)
+  })
+
+  test('by the compiler too', () => {
+    const agents = teller()
+    const app = openApp({ agents })
+    onTestFinished(() => app.close())
+    for (const misspelt of [
+      // @ts-expect-error: store
+      () => millrace({ agents, stoer: memoryStore() }),
+      // @ts-expect-error: streams
+      () => millrace({ agents, limits: { stream: 5 } }),
+      // @ts-expect-error: runs
+      () => millrace({ agents, quotas: { run: 5 } }),
+      // @ts-expect-error: store
+      () => openApp({ agents, stoer: memoryStore() }),
+      // @ts-expect-error: runs
+      () => openApp({ agents, quotas: { run: 5 } }),
+      // @ts-expect-error: auth
+      () => serve(app, { atuh: () => null }),
+      // @ts-expect-error: streams
+      () => serve(app, { limits: { stream: 5 } }),
+    ])
+      expect(misspelt).toThrow(/does not exist: did you mean '(store|streams|runs|auth)'/)
+  })
+
+  test('agents with tools and structured answers fit', () => {
+    const output = z.object({ dish: z.string() })
+    const cook = agent({ model: scriptedModel([]), tools: [heldTool('stir').tool], output })
+    const app = millrace({ agents: { cook, teller: teller() } })
+    onTestFinished(() => app.close())
+    expect(app.agents).toEqual(['cook', 'teller'])
   })
 })
 

@@ -36,7 +36,7 @@ import { checkThreadId } from './thread-id.ts'
 
 export interface AppOptions {
   /** One, or several by name; the first is the one of a thread that names none. */
-  readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
+  readonly agents: Agent<never, unknown> | Readonly<Record<string, Agent<never, unknown>>>
   /** In memory if absent: then nothing survives the process. */
   readonly store?: ThreadStore | undefined
   /** Where the requests to models and their answers are kept, system prompts included. Nowhere if absent. */

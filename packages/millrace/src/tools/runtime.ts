@@ -28,10 +28,13 @@ import type { HookCall } from './prepare.ts'
 import { runEnding } from './run-ending.ts'
 
 /** `output` (anything a tool may return) replaces the result of a call that ran. */
-export type AfterCall<Context = unknown> = (
+export type AfterCall<
+  Context = unknown,
+  Replaced extends Replacement | undefined | void = Replacement | undefined | void,
+> = (
   call: HookCall<Context>,
   result: { readonly output: readonly ToolResultPart[]; readonly isError: boolean; readonly ms: number },
-) => Replacement | undefined | void | Promise<Replacement | undefined | void>
+) => Replaced | Promise<Replaced>
 
 export interface Replacement {
   readonly output: unknown

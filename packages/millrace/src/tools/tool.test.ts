@@ -3,7 +3,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { type Agent, agent, type Run } from '../agent/index.ts'
+import { type Agent, agent, type CallTypesOf, type Run } from '../agent/index.ts'
 import { isMillraceError, type JsonObject } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Partially, Tool, ToolContext } from './tool.ts'
@@ -124,6 +124,11 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
       'a misspelt option',
       { ...good, aprove: true },
       "the option 'aprove' does not exist: did you mean 'approve'?",
+    ],
+    [
+      'a function by another name',
+      { ...good, run: undefined, execute: () => 1 },
+      `${named}the option 'execute' does not exist`,
     ],
     ['exclusive in words', { ...good, exclusive: 'no' }, "the option 'exclusive' must be true or false"],
     ['no input', { ...good, input: undefined }, "the input of tool 'look_up-2' must be a schema"],
@@ -293,8 +298,8 @@ describe('the type of the caller’s own context', () => {
   })
 
   test('is inferred from what the tool asks for', () => {
-    expectTypeOf(bare).toEqualTypeOf<Tool<unknown>>()
-    expectTypeOf(ours).toEqualTypeOf<Tool<App>>()
+    expectTypeOf(bare).toEqualTypeOf<Tool<unknown, string, { id: string }, string>>()
+    expectTypeOf(ours).toEqualTypeOf<Tool<App, 'ours', { id: string }, string>>()
   })
 
   test('an agent whose tools need none takes any, or none', async () => {
@@ -309,7 +314,10 @@ describe('the type of the caller’s own context', () => {
 
   test('an agent whose tools need one asks its caller for it', async () => {
     const bound = agent({ model, tools: [ours] })
-    expectTypeOf(bound).toEqualTypeOf<Agent<App, undefined>>()
+    expectTypeOf(bound).toEqualTypeOf<
+      Agent<App, undefined, undefined, CallTypesOf<readonly [typeof ours], undefined>>
+    >()
+    expectTypeOf(bound).toExtend<Agent<App, undefined>>()
     await bound.run('hi', { context: { userId: 'u1' } })
     // @ts-expect-error: the options are missing
     await bound.stream('hi').result

@@ -9,7 +9,6 @@ import {
   isObject,
   kindOf,
   oneOf,
-  someText,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
@@ -57,9 +56,9 @@ type Approve<Input, Context> = (
   context: { readonly callId: string; readonly context: Context },
 ) => Asks | Promise<Asks>
 
-export interface ToolOptions<S extends Schema, Context> {
+export interface ToolOptions<S extends Schema, Context, Name extends string = string, Output = unknown> {
   /** Letters, digits, `_` and `-`, at most 64. */
-  readonly name: string
+  readonly name: Name
   /** What it does and when to use it, for the model. */
   readonly description: string
   readonly input: S
@@ -67,7 +66,7 @@ export interface ToolOptions<S extends Schema, Context> {
    * Does the work. Returns text, JSON or `toolContent(…)`; what it throws is told to the model. As an async generator it
    * yields progress and returns its result.
    */
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
+  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
   /** How long it may run; the agent's `toolTimeoutMs` if absent, no limit if `Infinity`. */
   readonly timeoutMs?: number | undefined
   /** Never beside another call of the same run. */
@@ -99,9 +98,14 @@ export interface ToolOptions<S extends Schema, Context> {
   readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
 }
 
-/** A tool as an agent uses it. Made by `tool()`; nothing in it changes. */
+/**
+ * A tool as an agent uses it. Made by `tool()`; nothing in it changes. `Input` is what its schema takes, `Output` what `run`
+ * returns: with a literal `Name` the events of an agent are typed by them.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: a bare `Tool[]` must neither ask for a context nor forbid one
-export interface Tool<Context = any> extends ToolSpec {
+export interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
+  extends ToolSpec {
+  readonly name: Name
   readonly schema: CompiledSchema
   readonly timeoutMs: number | undefined
   readonly exclusive: boolean
@@ -119,7 +123,9 @@ export interface Tool<Context = any> extends ToolSpec {
   /** As of a toolbox: what people should know of the tools of an agent behind it. */
   readonly notices?: Toolbox['notices']
   // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
-  readonly run: (input: never, context: ToolContext<Context>) => unknown
+  readonly run: (input: never, context: ToolContext<Context>) => Output
+  /** For the compiler alone: never there at run time. */
+  readonly types?: { readonly input: Input }
 }
 
 /** Tools that belong together, and may come and go: an agent asks before each round which there are. */
@@ -136,9 +142,12 @@ export function asksPerson(verdict: Asks): boolean {
 }
 
 /** Defines a tool. Throws `invalid_input` if the definition cannot be used. */
-export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context = unknown>(
-  options: ToolOptions<S, Context>,
-): Tool<Context> {
+export function tool<
+  S extends StandardSchemaV1 | JsonSchema<unknown>,
+  Context = unknown,
+  const Name extends string = string,
+  Output = unknown,
+>(options: ToolOptions<S, Context, Name, Output>): Tool<Context, Name, InferInput<S>, Output> {
   const op = 'tool'
   if (!isObject(options as unknown))
     throw invalidInput(op, `tool() takes one object of options, not ${kindOf(options)}`)
@@ -162,10 +171,11 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
   }
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
     fail('its name must be 1 to 64 letters, digits, _ or -, as every provider accepts')
+  // First what is misspelt: it may well be the `run` or the `description` that is missing below.
+  checkOptions(options, toolTable, { op, what: `tool ${JSON.stringify(name)}: the option` })
   if (typeof description !== 'string' || !description.trim())
     fail('it needs a description: the model chooses by it')
   if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
-  checkOptions(options, toolTable, { op, what: `tool ${JSON.stringify(name)}: the option` })
 
   const schema = compileSchema(input, { op, what: `the input of tool '${name}'` })
   return {
@@ -174,7 +184,7 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
     inputSchema: asObjectSchema(schema.jsonSchema, fail),
     ...(strict !== undefined && { strict }),
     schema,
-    run: run as Tool<Context>['run'],
+    run: run as Tool<Context, Name, unknown, Output>['run'],
     timeoutMs,
     exclusive: exclusive ?? false,
     repeat: repeat ?? 'never',
@@ -187,10 +197,10 @@ export function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context =
 }
 
 const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
-  name: someText,
-  description: someText,
+  name: anything,
+  description: anything,
   input: anything,
-  run: aFunction,
+  run: anything,
   timeoutMs: duration,
   exclusive: yesOrNo,
   repeat: oneOf('safe', 'never'),
