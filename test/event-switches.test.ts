@@ -17,9 +17,9 @@ const events = readFileSync(join(root, 'packages/millrace/src/protocol/events.ts
 const [, modelEvents = ''] = /export type ModelEvent =([\s\S]*?\n)\n/.exec(events) ?? []
 
 /** The types of events that only a log has: a model's events are switched over where models are read. */
-const logTypes = [...events.matchAll(/export interface (\w+) \{\n {2}readonly type: '([\w-]+)'/g)].flatMap(
-  ([, name = '', type = '']) => (modelEvents.includes(`| ${name}\n`) ? [] : [type]),
-)
+const logTypes = [
+  ...events.matchAll(/export interface (\w+)(?:<.*>)? \{\n {2}readonly type: '([\w-]+)'/g),
+].flatMap(([, name = '', type = '']) => (modelEvents.includes(`| ${name}\n`) ? [] : [type]))
 
 /** The switches of a source that tell four or more types of the log's events apart. */
 function switchesIn(source: string): string[] {

@@ -1,19 +1,7 @@
-import type { JsonObject } from '../protocol/index.ts'
 import { admitCall, guardOf } from '../tools/index.ts'
 import type { RunResult, Started, Watchable } from './run.ts'
 import { resultOf, watch } from './run.ts'
-import type { CallTypes } from './tool-types.ts'
-
-/** A call that the model asked for and nobody ran. */
-export interface PlannedCall<Name extends string = string, Input = JsonObject> {
-  readonly callId: string
-  readonly name: Name
-  readonly input: Input
-  /** A person would be asked first. */
-  readonly needsApproval: boolean
-  /** Why it could not be run. */
-  readonly problem?: string
-}
+import type { CallTypes, PlannedCall } from './tool-types.ts'
 
 export interface PlanResult<Calls extends CallTypes = CallTypes>
   extends RunResult<undefined, Calls['request']> {

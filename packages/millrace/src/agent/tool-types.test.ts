@@ -41,7 +41,7 @@ const lookupOrder = tool({
     orderId: z.string(),
     since: z
       .string()
-      .transform((day) => new Date(day))
+      .transform((day) => Date.parse(day))
       .optional(),
   }),
   run: async ({ orderId }): Promise<Order> => ({

@@ -12,11 +12,10 @@ import type {
   ToolStartEvent,
 } from '../protocol/index.ts'
 import type { Tool, Toolbox, ToolContent } from '../tools/index.ts'
-import type { PlannedCall } from './plan.ts'
 
 // How the types of an agent's tools reach the events and results of its runs.
 
-/** What runs of an agent hold of its calls. These are the plain types, of an agent whose tools the compiler does not know. */
+/** How an agent's runs type its calls. These are the plain types, for an agent whose tools the compiler does not know. */
 export interface CallTypes {
   readonly event: RunEvent
   readonly request: ApprovalRequestEvent
@@ -24,8 +23,8 @@ export interface CallTypes {
 }
 
 /**
- * The types for the tools in a list: there `event.name` tells those of `event.input` and `event.output`. `Replaced` is what the
- * `afterCall` hook may answer. Plain where a name is only known to be a string, and for a toolbox, which may change what it holds.
+ * The types for a list of tools: `event.name` selects those of `event.input` and `event.output`. `Replaced` is what the
+ * `afterCall` hook returns. They are plain if a name is only known to be a string, or if there is a toolbox, whose tools may change.
  */
 export type CallTypesOf<List extends readonly (Tool | Toolbox)[], Replaced> = [List[number]] extends [never]
   ? CallTypes
@@ -45,7 +44,10 @@ interface TypedCalls<Tools extends Tool, Replaced> extends CallTypes {
 export type RunEventOf<Source extends { stream(...args: never): AsyncIterable<RunEvent> }> =
   ReturnType<Source['stream']> extends AsyncIterable<infer Event> ? Event : never
 
-/** A tool that the agent does not have. Models invent some; this stands for any such name, so that known ones can be told apart. */
+/**
+ * A tool that the agent does not have: models invent names. The enum stands for any of them. With `string` in its place the compiler
+ * could not rule this tool out after `event.name === 'lookup_order'`, nor with a branded string.
+ */
 type OtherTool = Tool<unknown, OtherName>
 declare enum OtherName {
   any = 'the name of another tool',
@@ -59,7 +61,7 @@ type CallEventOf<One extends Tool, Replaced> = One extends Tool
       | ToolResultEvent<One['name'], PartOf<OutputOf<One> | Replaced>>
   : never
 
-/** A sub-agent asks for its own tools too, by names that are not known here. */
+/** A sub-agent also asks for its own tools, whose names are not known here. */
 type RequestOf<Tools extends Tool> = [Extract<Tools, AgentTool>] extends [never]
   ? ToolRequestOf<Tools | OtherTool>
   : ApprovalRequestEvent
@@ -75,7 +77,18 @@ export interface AgentTool<Context = any, Name extends string = string, Output =
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
-/** Only without a `problem` the input has been checked. */
+/** A call that the model asked for and that was not run. */
+export interface PlannedCall<Name extends string = string, Input = JsonObject> {
+  readonly callId: string
+  readonly name: Name
+  readonly input: Input
+  /** A person would be asked first. */
+  readonly needsApproval: boolean
+  /** Why it could not be run. */
+  readonly problem?: string
+}
+
+/** The input has been checked only if there is no `problem`. */
 type PlannedCallOf<One extends Tool> = One extends Tool
   ?
       | (PlannedCall<One['name'], InputOf<One>> & { readonly problem?: undefined })
@@ -85,7 +98,7 @@ type PlannedCallOf<One extends Tool> = One extends Tool
 type InputOf<One extends Tool> =
   JsonOf<NonNullable<One['types']>['input']> extends infer Input extends JsonObject ? Input : JsonObject
 
-/** What the tool's work came to: of a generator, what it returned in the end. */
+/** What the tool returns: of a generator, its return value. */
 type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
   ? Returned<Awaited<Result>>
   : never
@@ -93,7 +106,7 @@ type Returned<Result> = Result extends Generator<unknown, infer Value> | AsyncGe
   ? Awaited<Value>
   : Result
 
-/** A result as its event holds it: text as text, `toolContent()` as any parts, everything else as JSON, or as text if it was cut. */
+/** A result in its event: text as text, `toolContent()` as any parts, everything else as JSON, or as text if it was cut. */
 type PartOf<Value> = unknown extends Value
   ? ToolResultPart
   : [Extract<Value, ToolContent>] extends [never]
@@ -106,7 +119,7 @@ type JsonPartOf<Value> = [JsonOf<Value>] extends [never]
     ? JsonPart<Json>
     : JsonPart
 
-/** A value after it went through JSON: a date is a string, and what JSON leaves out is gone. */
+/** A value after a round trip through JSON: a date is a string, and a function is gone. */
 type JsonOf<Value> = unknown extends Value
   ? JsonValue
   : Value extends JsonValue

@@ -31,7 +31,7 @@ export function checkOptions(
 const longestList = 200
 
 /** The rest of a sentence about a name that is not in the table: which one is meant, and which there are. */
-export function hintFor(key: string, table: object): string {
+function hintFor(key: string, table: object): string {
   const names = Object.keys(table)
   // Half a name is too far from the whole to be guessed by its letters: `delta` for `deltaChars`.
   const like = closest(key, names) ?? names.find((name) => key.length > 2 && name.startsWith(key))

@@ -43,7 +43,7 @@ export interface WebFetchOptions {
  * A tool that reads a page of the web: its text, or the image it is. It never leads into the network that it runs in, by whatever
  * name or redirect, except where `allow` says so.
  */
-export function webFetch(options: WebFetchOptions = {}): Tool {
+export function webFetch(options: WebFetchOptions = {}): Tool<unknown, 'web_fetch', Input> {
   const op = 'webFetch'
   if (!isObject(options as unknown))
     throw invalidInput(op, `webFetch() takes one object of options, not ${kindOf(options)}`)
