@@ -1,4 +1,5 @@
-import type { NewThread, ThreadEvent, ThreadStore } from 'millrace'
+import type { ThreadEvent, ThreadStore } from 'millrace'
+import type { NewThread } from 'millrace/store'
 import { messageFor } from './conversation.ts'
 
 /** The id of the thread that is very long. */

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import type { ListOptions, ThreadInfo, ThreadPage } from 'millrace/client'
+import type { ListThreadsOptions, ThreadInfo, ThreadPage } from 'millrace/client'
 import { api, signedOut } from '../api.ts'
 import { session } from '../state.ts'
 
@@ -7,7 +7,7 @@ import { session } from '../state.ts'
 export interface Wanted {
   readonly search: string
   /** All if empty. */
-  readonly status: NonNullable<ListOptions['status']> | ''
+  readonly status: NonNullable<ListThreadsOptions['status']> | ''
 }
 
 export interface Found {

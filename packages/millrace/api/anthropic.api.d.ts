@@ -86,9 +86,9 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
@@ -219,11 +219,11 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -252,10 +252,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {

@@ -19,11 +19,11 @@ interface ApprovalEvent {
   readonly remember?: Remembered
 }
 
-interface ApprovalRequestEvent {
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -45,6 +45,8 @@ interface BrowserMicrophoneOptions extends WorkletOptions {
 
 type BrowserPlayerOptions = WorkletOptions
 
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
 
 interface CheckpointEvent {
@@ -54,8 +56,8 @@ interface CheckpointEvent {
 
 interface Client {
   thread(id: string): RemoteThread
-  create(options?: CreateOptions): Promise<RemoteThread>
-  threads(options?: ListOptions): Promise<ThreadPage>
+  create(options?: CreateThreadOptions): Promise<RemoteThread>
+  threads(options?: ListThreadsOptions): Promise<ThreadPage>
   agents(): Promise<readonly AgentInfo[]>
   usage(): Promise<LimitsUsage>
   voice(): Promise<{
@@ -70,7 +72,7 @@ interface ClientOptions {
   readonly fetch?: Fetch | undefined
   readonly WebSocket?: (new (url: string, protocols: string[]) => SocketLike) | undefined
   readonly transport?: 'auto' | 'websocket' | 'sse' | undefined
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: ReconnectOptions | undefined
   readonly timeoutMs?: number | undefined
   readonly openMs?: number | undefined
   readonly silenceMs?: number | undefined
@@ -78,7 +80,7 @@ interface ClientOptions {
   readonly onOpen?: (() => void) | undefined
 }
 
-interface CreateOptions {
+interface CreateThreadOptions {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
@@ -194,7 +196,7 @@ interface Followed {
   follow(options: { readonly signal: AbortSignal }): AsyncIterator<Entry, undefined>
 }
 
-interface ForkOptions {
+interface ForkThreadOptions {
   readonly id?: string | undefined
 }
 
@@ -267,9 +269,9 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
@@ -284,7 +286,7 @@ type LimitsUsage = Readonly<
   >
 >
 
-interface ListOptions {
+interface ListThreadsOptions {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly agent?: string | undefined
@@ -414,7 +416,7 @@ interface ProviderToolPart {
   readonly opaque: ProviderData
 }
 
-interface ReadOptions {
+interface ReadEntriesOptions {
   readonly after?: number | undefined
   readonly limit?: number | undefined
   readonly split?: boolean | undefined
@@ -436,6 +438,12 @@ interface ReasoningPart {
   readonly opaque?: ProviderData
 }
 
+interface ReconnectOptions {
+  readonly attempts?: number | undefined
+  readonly baseMs?: number | undefined
+  readonly maxDelayMs?: number | undefined
+}
+
 type RememberFor = 'thread' | 'always'
 
 interface Remembered {
@@ -447,26 +455,20 @@ interface RemoteThread {
   readonly id: string
   send(message: string | InputUserMessage, options?: SendOptions): Promise<number>
   follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
-  read(options?: ReadOptions): Promise<readonly Entry[]>
+  read(options?: ReadEntriesOptions): Promise<readonly Entry[]>
   state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   stop(reason?: string): Promise<number>
   approve(callId: string, answer: Answer): Promise<number>
   testScript(): Promise<string>
-  fork(at: number, options?: ForkOptions): Promise<RemoteThread>
-  voice(options: VoiceOptions): VoiceLine
+  fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
+  voice(options: VoiceLineOptions): VoiceLine
   delete(): Promise<boolean>
 }
 
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
-}
-
-interface RetryOptions {
-  readonly attempts?: number | undefined
-  readonly baseMs?: number | undefined
-  readonly maxDelayMs?: number | undefined
 }
 
 interface RoundEndEvent {
@@ -519,17 +521,15 @@ interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-type RunEvent =
+type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent
@@ -647,11 +647,11 @@ type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -680,10 +680,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {
@@ -701,12 +701,12 @@ interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
-interface ToolResultEvent {
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   readonly isError: boolean
   readonly ms: number
@@ -723,12 +723,12 @@ interface ToolSpec {
   readonly strict?: boolean
 }
 
-interface ToolStartEvent {
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 
@@ -846,7 +846,7 @@ interface VoiceLine {
   readonly ended: Promise<void>
 }
 
-interface VoiceOptions {
+interface VoiceLineOptions {
   readonly player?: Player | undefined
   readonly microphone?: Microphone | undefined
   readonly sampleRate?: number | undefined
@@ -939,7 +939,7 @@ export {
   type BrowserPlayerOptions,
   type Client,
   type ClientOptions,
-  type CreateOptions,
+  type CreateThreadOptions,
   type Entry,
   type ErrorCode,
   type Exchange,
@@ -948,9 +948,9 @@ export {
   type Fetch,
   type FollowOptions,
   type Followed,
-  type ForkOptions,
+  type ForkThreadOptions,
   type LimitsUsage,
-  type ListOptions,
+  type ListThreadsOptions,
   type Microphone,
   type MicrophoneOptions,
   MillraceError,
@@ -958,12 +958,12 @@ export {
   type Player,
   type PlayerChunk,
   type PlayerOptions,
-  type ReadOptions,
+  type ReadEntriesOptions,
   type ReadableThread,
+  type ReconnectOptions,
   type RememberFor,
   type Remembered,
   type RemoteThread,
-  type RetryOptions,
   type SendOptions,
   type SocketLike,
   type ThreadEvent,
@@ -974,7 +974,7 @@ export {
   type ThreadView,
   type TurnRecord,
   type VoiceLine,
-  type VoiceOptions,
+  type VoiceLineOptions,
   type VoicePlace,
   type VoiceProblem,
   type VoiceSentence,

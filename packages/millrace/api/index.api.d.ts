@@ -1,31 +1,48 @@
 type Access = RunAccess | PathAccess | FetchAccess
 
-type AfterCall<Context = unknown> = (
+type AfterCall<
+  Context = unknown,
+  Replaced extends Replacement | undefined | void = Replacement | undefined | void,
+> = (
   call: HookCall<Context>,
   result: {
     readonly output: readonly ToolResultPart[]
     readonly isError: boolean
     readonly ms: number
   },
-) => Replacement | undefined | void | Promise<Replacement | undefined | void>
+) => Replaced | Promise<Replaced>
 
-interface Agent<Context = unknown, Output = undefined, Draft = Output> {
-  readonly name: string
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft>
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output>>
-  plan(input: AgentInput, ...options: Options<Context>): Plan
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft>
-  asTool(options: AsToolOptions): Tool<Context>
+interface Agent<
+  Context = unknown,
+  Output = undefined,
+  Draft = Output,
+  Calls extends CallTypes = CallTypes,
+  Name extends string = string,
+> {
+  readonly name: Name
+  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
+  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
+  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
+  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
+  asTool<const ToolName extends string = Name>(
+    options: AsToolOptions<ToolName>,
+  ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
 type AgentInput = string | InputMessage | readonly InputMessage[]
 
-interface AgentOptions<Context = unknown, Output extends Schema | undefined = Schema | undefined> {
-  readonly name?: string | undefined
+interface AgentOptions<
+  Context = unknown,
+  Output extends Schema | undefined = Schema | undefined,
+  Tools extends readonly (Tool | Toolbox)[] = readonly (Tool<Context> | Toolbox<Context>)[],
+  Name extends string = string,
+  Replaced extends Replacement | undefined | void = Replacement | undefined | void,
+> {
+  readonly name?: Name | undefined
   readonly model: Model | readonly Model[]
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
-  readonly tools?: readonly (Tool<Context> | Toolbox<Context>)[] | undefined
+  readonly tools?: Tools | undefined
   readonly maxRounds?: number | undefined
   readonly output?: Output | undefined
   readonly maxCorrections?: number | undefined
@@ -47,9 +64,21 @@ interface AgentOptions<Context = unknown, Output extends Schema | undefined = Sc
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
-  readonly afterCall?: AfterCall<Context> | undefined
+  readonly afterCall?: AfterCall<Context, Replaced> | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly clock?: Clock | undefined
+}
+
+interface AgentTool<Context = any, Name extends string = string, Output = unknown>
+  extends Tool<
+    Context,
+    Name,
+    {
+      prompt: string
+    },
+    Promise<Output>
+  > {
+  readonly notices: NonNullable<Toolbox['notices']>
 }
 
 interface Answer {
@@ -79,7 +108,7 @@ interface AppGauges {
 }
 
 interface AppOptions {
-  readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
+  readonly agents: Agent<never, unknown> | Readonly<Record<string, Agent<never, unknown>>>
   readonly store?: ThreadStore | undefined
   readonly exchanges?: ExchangeStore | undefined
   readonly context?: ((thread: ThreadInfo) => unknown) | undefined
@@ -111,11 +140,11 @@ interface ApprovalEvent {
   readonly remember?: Remembered
 }
 
-interface ApprovalRequestEvent {
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -132,12 +161,12 @@ type Approve<Input, Context> = (
   },
 ) => Asks | Promise<Asks>
 
-interface AsToolOptions
+interface AsToolOptions<Name extends string = string>
   extends Pick<
     ToolOptions<Schema, unknown>,
     'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
   > {
-  readonly name?: string | undefined
+  readonly name?: Name | undefined
 }
 
 type Asks = boolean | string | undefined
@@ -194,6 +223,16 @@ type CallEnd =
       readonly error: MillraceError
     }
 
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallEventOf<One extends Tool, Replaced> = One extends Tool
+  ?
+      | ToolInputStartEvent<One['name']>
+      | ToolCallEvent<One['name'], InputOf<One>>
+      | ToolStartEvent<One['name'], InputOf<One>>
+      | ToolResultEvent<One['name'], PartOf<OutputOf<One> | Replaced>>
+  : never
+
 interface CallObserver {
   readonly wire?: WireListener | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -202,19 +241,28 @@ interface CallObserver {
   end(end: CallEnd): void
 }
 
-interface CallState {
-  readonly call: ToolCallEvent
-  attempts: number
-  inFlight: boolean
-  input?: JsonObject
-  readonly requests: Map<string, ApprovalRequestEvent>
-  readonly decisions: Map<string, ApprovalEvent>
-  waiting: boolean
-  readonly relayed: RunEvent[]
-  result?: ToolResultEvent
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CallTypes {
+  readonly event: RunEvent
+  readonly request: ApprovalRequestEvent
+  readonly planned: PlannedCall
 }
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallTypesOf<List extends readonly (Tool | Toolbox)[], Replaced> = [List[number]] extends [never]
+  ? CallTypes
+  : [List[number]] extends [Tool]
+    ? string extends List[number]['name']
+      ? CallTypes
+      : TypedCalls<
+          List[number],
+          Replaced extends {
+            readonly output: infer Output
+          }
+            ? Output
+            : never
+        >
+    : CallTypes
 
 interface CallerUsage {
   readonly runs: number
@@ -485,6 +533,8 @@ interface HookCall<Context = unknown> {
   readonly context: Context
 }
 
+type IfLeftOut<Value, Yes, No> = [Extract<Value, LeftOut>] extends [never] ? No : Yes
+
 type ImagePart =
   | {
       readonly type: 'image'
@@ -551,6 +601,9 @@ type InputMessage =
 
 type InputMode = 'queue' | 'steer' | 'interrupt'
 
+type InputOf<One extends Tool> =
+  JsonOf<NonNullable<One['types']>['input']> extends infer Input extends JsonObject ? Input : JsonObject
+
 type InputPart =
   | Exclude<
       ToolResultPart,
@@ -578,10 +631,38 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+type JsonObjectOf<Value> = {
+  [Key in keyof Value as IfLeftOut<Value[Key], never, Key>]: JsonOf<Value[Key]>
+} & { [Key in keyof Value as IfLeftOut<Value[Key], Key, never>]?: JsonOf<Value[Key]> } extends infer All
+  ? { [Key in keyof All]: All[Key] }
+  : never
+
+type JsonOf<Value> = unknown extends Value
+  ? JsonValue
+  : Value extends JsonValue
+    ? Value
+    : Value extends {
+          toJSON(): infer Json
+        }
+      ? JsonOf<Json>
+      : Value extends LeftOut
+        ? never
+        : Value extends readonly unknown[]
+          ? { [Index in keyof Value]: JsonOf<Value[Index]> | IfLeftOut<Value[Index], null, never> }
+          : Value extends object
+            ? JsonObjectOf<Value>
+            : never
+
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
+
+type JsonPartOf<Value> = [JsonOf<Value>] extends [never]
+  ? never
+  : JsonOf<Value> extends infer Json extends JsonValue
+    ? JsonPart<Json>
+    : JsonPart
 
 interface JsonSchema<Value = JsonObject> {
   readonly jsonSchema: JsonObject
@@ -605,6 +686,8 @@ interface Lease {
   readonly epoch: number
 }
 
+type LeftOut = undefined | symbol | ((...args: never) => unknown)
+
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -617,8 +700,6 @@ interface ListOptions {
 type LogFields = Readonly<Record<string, LogValue>>
 
 type LogFormat = 'logfmt' | 'json' | 'fields'
-
-type LogLevel = 'info' | 'warn' | 'error'
 
 type LogValue = string | number | boolean | readonly string[]
 
@@ -732,8 +813,6 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly caller?: string | undefined
 }
 
-type ObserveCall = (call: ModelCall) => CallObserver
-
 type Options<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [
@@ -743,9 +822,19 @@ type Options<Context, More = unknown> = unknown extends Context
         },
     ]
 
+declare enum OtherName {
+  any = 'the name of another tool',
+}
+
+type OtherTool = Tool<unknown, OtherName>
+
 type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
 
-type OutputOf<Output extends Schema | undefined> = Output extends Schema ? InferValue<Output> : undefined
+type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
+  ? Returned<Awaited<Result>>
+  : never
+
+type OutputOf$1<Output extends Schema | undefined> = Output extends Schema ? InferValue<Output> : undefined
 
 declare const PROTOCOL_VERSION = 1
 
@@ -754,6 +843,12 @@ interface PartEndEvent {
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
 }
+
+type PartOf<Value> = unknown extends Value
+  ? ToolResultPart
+  : [Extract<Value, ToolContent>] extends [never]
+    ? TextPart | JsonPartOf<Exclude<Value, string>>
+    : ToolResultPart
 
 interface PartialJson {
   push(delta: string): void
@@ -795,21 +890,31 @@ interface PermissionMemory {
   add(rules: readonly string[]): Promise<void>
 }
 
-interface Plan extends Watchable {
-  readonly result: Promise<PlanResult>
+interface Plan<Calls extends CallTypes = CallTypes> extends Watchable<Calls['event']> {
+  readonly result: Promise<PlanResult<Calls>>
 }
 
-interface PlanResult extends RunResult<undefined> {
-  readonly calls: readonly PlannedCall[]
+interface PlanResult<Calls extends CallTypes = CallTypes> extends RunResult<undefined, Calls['request']> {
+  readonly calls: readonly Calls['planned'][]
 }
 
-interface PlannedCall {
+interface PlannedCall<Name extends string = string, Input = JsonObject> {
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly needsApproval: boolean
   readonly problem?: string
 }
+
+type PlannedCallOf<One extends Tool> = One extends Tool
+  ?
+      | (PlannedCall<One['name'], InputOf<One>> & {
+          readonly problem?: undefined
+        })
+      | (PlannedCall<One['name']> & {
+          readonly problem: string
+        })
+  : never
 
 interface Policy {
   judge(call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling>
@@ -885,12 +990,6 @@ interface ReasoningPart {
   readonly opaque?: ProviderData
 }
 
-interface RecentResult {
-  readonly name: string
-  readonly input: JsonObject
-  readonly output: readonly ToolResultPart[]
-}
-
 type RememberFor = 'thread' | 'always'
 
 interface Remembered {
@@ -908,6 +1007,10 @@ interface Replacement {
   readonly isError?: boolean
 }
 
+type RequestOf<Tools extends Tool> = [Extract<Tools, AgentTool>] extends [never]
+  ? ToolRequestOf<Tools | OtherTool>
+  : ApprovalRequestEvent
+
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
@@ -924,6 +1027,10 @@ interface RetryOptions {
   readonly baseMs?: number | undefined
   readonly maxDelayMs?: number | undefined
 }
+
+type Returned<Result> = Result extends Generator<unknown, infer Value> | AsyncGenerator<unknown, infer Value>
+  ? Awaited<Value>
+  : Result
 
 type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
 
@@ -987,11 +1094,12 @@ interface Ruling {
   readonly rules?: readonly string[]
 }
 
-interface Run<Output = undefined, Draft = Output> extends Watchable {
-  readonly result: Promise<RunResult<Output>>
+interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
+  extends Watchable<Calls['event']> {
+  readonly result: Promise<RunResult<Output, Calls['request']>>
   partials(): AsyncIterable<Partially<Draft>>
   steer(message: string | InputUserMessage): boolean
-  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
+  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
 interface RunAccess {
@@ -1024,21 +1132,25 @@ interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-type RunEvent =
+type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent
   | RunEndEvent
+
+type RunEventOf<
+  Source extends {
+    stream(...args: never): AsyncIterable<RunEvent>
+  },
+> = ReturnType<Source['stream']> extends AsyncIterable<infer Event> ? Event : never
 
 interface RunOptions<Context = unknown> {
   readonly context?: Context | undefined
@@ -1050,18 +1162,22 @@ interface RunOptions<Context = unknown> {
   readonly conversation?: string | undefined
 }
 
-interface RunResult<Output = undefined> {
+interface RunReport<Ended extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Outcome
+  readonly outcome: Ended
   readonly finish?: RoundFinish
   readonly text: string
-  readonly output: Output | undefined
+  readonly output: Output
   readonly messages: readonly Message[]
-  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly approvals: readonly Request[]
   readonly usage: Usage
   readonly rounds: number
   readonly error?: MillraceError
 }
+
+type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
+  ? RunReport<Outcome, Output, Request>
+  : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
 
 interface RunStartEvent {
   readonly type: 'run-start'
@@ -1076,47 +1192,6 @@ interface RunStartEvent {
   readonly trace?: string
 }
 
-interface RunState {
-  runId: string
-  trace: string | undefined
-  originId: string
-  readonly history: Message[]
-  readonly forgotten: Message[]
-  dropped: number
-  answers: Map<string, number>
-  summaries: number
-  inputs: UserMessage[]
-  round: number
-  model: string
-  phase: 'none' | 'telling' | 'told'
-  draft: AssistantDraft
-  heardChars: number | undefined
-  readonly openInputs: Map<
-    string,
-    {
-      name: string
-      raw: string
-    }
-  >
-  readonly calls: Map<string, CallState>
-  recent: RecentResult[]
-  checkpoint:
-    | {
-        readonly opaque: ProviderData
-        readonly since: Said[]
-      }
-    | undefined
-  readonly callIds: Set<string>
-  granted: string[]
-  toolRounds: number
-  corrections: number
-  text: string
-  usage: Usage
-  contextTokens: number | undefined
-  finish: RoundFinish | undefined
-  outcome: Outcome | undefined
-}
-
 interface RunTelemetry {
   readonly trace?: string | undefined
   event(event: RunEvent): void
@@ -1125,8 +1200,6 @@ interface RunTelemetry {
   inside(callId: string): Telemetry
   abandoned(): void
 }
-
-type Said = Extract<RunEvent, ModelEvent>
 
 interface SayOptions extends SendOptions {
   readonly trace?: string | undefined
@@ -1355,24 +1428,6 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
   }
 }
 
-interface ThreadState {
-  head: number
-  run: RunState | undefined
-  agent: string | undefined
-  waiting: WaitingInput[]
-  interrupts: number
-  readonly decisions: Map<string, number>
-  answering: number
-  stop:
-    | {
-        readonly seq: number
-        readonly reason: string
-      }
-    | undefined
-  earlierUsage: Usage
-  error: ErrorJson | undefined
-}
-
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadStore {
@@ -1449,7 +1504,9 @@ interface ThreadsOptions {
   readonly search?: string | undefined
 }
 
-interface Tool<Context = any> extends ToolSpec {
+interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
+  extends ToolSpec {
+  readonly name: Name
   readonly schema: CompiledSchema
   readonly timeoutMs: number | undefined
   readonly exclusive: boolean
@@ -1475,14 +1532,17 @@ interface Tool<Context = any> extends ToolSpec {
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
-  readonly run: (input: never, context: ToolContext<Context>) => unknown
+  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly types?: {
+    readonly input: Input
+  }
 }
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -1528,10 +1588,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {
@@ -1542,11 +1602,11 @@ interface ToolMessage {
   readonly isError?: boolean
 }
 
-interface ToolOptions<S extends Schema, Context> {
-  readonly name: string
+interface ToolOptions<S extends Schema, Context, Name extends string = string, Output = unknown> {
+  readonly name: Name
   readonly description: string
   readonly input: S
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
+  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
   readonly timeoutMs?: number | undefined
   readonly exclusive?: boolean | undefined
   readonly repeat?: 'safe' | 'never' | undefined
@@ -1573,12 +1633,16 @@ interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
-interface ToolResultEvent {
+type ToolRequestOf<One extends Tool> = One extends Tool
+  ? ApprovalRequestEvent<One['name'], InputOf<One>>
+  : never
+
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   readonly isError: boolean
   readonly ms: number
@@ -1595,12 +1659,12 @@ interface ToolSpec {
   readonly strict?: boolean
 }
 
-interface ToolStartEvent {
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 
@@ -1612,6 +1676,12 @@ interface Toolbox<Context = any> {
 interface Transcript {
   readonly version: number
   readonly messages: readonly Message[]
+}
+
+interface TypedCalls<Tools extends Tool, Replaced> extends CallTypes {
+  readonly event: RunEvent<CallEventOf<Tools | OtherTool, Replaced> | RequestOf<Tools>>
+  readonly request: RequestOf<Tools>
+  readonly planned: PlannedCallOf<Tools | OtherTool>
 }
 
 interface Usage {
@@ -1653,20 +1723,12 @@ type Verdict =
       readonly input: object
     }
 
-interface WaitingInput {
-  readonly seq: number
-  readonly message: UserMessage
-  readonly mode: InputMode
-  held: boolean
-  readonly trace?: string | undefined
-}
-
 type WatchListener = (threadId: string, head?: number) => void
 
-interface Watchable extends AsyncIterable<RunEvent> {
+interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
   readonly id: string
   text(options?: TextOptions): AsyncIterable<string>
-  toReadableStream(): ReadableStream<RunEvent>
+  toReadableStream(): ReadableStream<Event>
   cancel(reason?: string): void
 }
 
@@ -1696,11 +1758,11 @@ declare function agent<
   const Tools extends readonly (Tool | Toolbox)[] = readonly [],
   const Output extends Schema | undefined = undefined,
   Context = ContextOf<Tools>,
+  const Name extends string = string,
+  Replaced extends Replacement | undefined | void = undefined,
 >(
-  options: Omit<AgentOptions<Context, Output>, 'tools'> & {
-    readonly tools?: Tools | undefined
-  },
-): Agent<Context, OutputOf<Output>, DraftOf<Output>>
+  options: AgentOptions<Context, Output, Tools, Name, Replaced>,
+): Agent<Context, OutputOf$1<Output>, DraftOf<Output>, CallTypesOf<Tools, Replaced>, Name>
 
 declare const agentDefaults: {
   readonly name: 'agent'
@@ -1728,17 +1790,11 @@ declare const agentDefaults: {
   readonly onToolError: 'continue'
 }
 
-declare function applyEntry(state: ThreadState, { seq, event }: Entry): void
-
 declare function assistantDraft(content?: readonly AssistantPart[]): AssistantDraft
 
 declare const brand: unique symbol
 
-declare function conversationOf({ run, waiting }: ThreadState): Message[]
-
 declare function detectModel(options?: DetectOptions): Promise<Detected>
-
-declare function emptyThread(): ThreadState
 
 declare function fallback(models: readonly [Model, ...Model[]] | readonly Model[]): Model
 
@@ -1783,9 +1839,12 @@ declare function summarize(options?: SummarizeOptions): Shorten
 
 declare function textOf(message: Message): string
 
-declare function tool<S extends StandardSchemaV1 | JsonSchema<unknown>, Context = unknown>(
-  options: ToolOptions<S, Context>,
-): Tool<Context>
+declare function tool<
+  S extends StandardSchemaV1 | JsonSchema<unknown>,
+  Context = unknown,
+  const Name extends string = string,
+  Output = unknown,
+>(options: ToolOptions<S, Context, Name, Output>): Tool<Context, Name, InferInput<S>, Output>
 
 declare function toolCall(call: {
   readonly callId: string
@@ -1806,194 +1865,77 @@ export {
   type Agent,
   type AgentInput,
   type AgentOptions,
+  type AgentTool,
   type Answer,
   type App,
-  type AppGauges,
   type AppOptions,
-  type AppTelemetry,
-  type ApprovalEvent,
   type ApprovalRequestEvent,
-  type AsToolOptions,
-  type AssistantDraft,
   type AssistantMessage,
-  type AssistantPart,
-  type BackgroundGeneration,
-  type Batch,
   type BeforeCall,
-  type Budget,
-  type CallEnd,
-  type CallObserver,
-  type CallStatus,
-  type CallerUsage,
-  type CheckpointEvent,
   type Clock,
-  type CreateOptions,
   type Decision,
-  type DetectOptions,
-  type Detected,
-  type DoneEvent,
   type Entry,
   type ErrorCode,
-  type ErrorFields,
-  type ErrorJson,
-  type Exchange,
-  type ExchangeStore,
-  type ExchangesOptions,
-  type FetchAccess,
   type FilePart,
   type FinishReason,
-  type Flush,
   type FollowOptions,
-  type Following,
-  type ForkOptions,
-  type Generate,
-  type GenerateOptions,
-  type GeneratedAnswer,
-  type GeneratedCall,
-  type Heard,
-  type HeardEvent,
-  type HookCall,
   type ImagePart,
-  type InputEvent,
-  type InputFilePart,
-  type InputImagePart,
   type InputMessage,
-  type InputMode,
-  type InputUserMessage,
   type JsonObject,
-  type JsonPart,
   type JsonSchema,
   type JsonValue,
-  type JudgedCall,
-  type Lease,
-  type ListOptions,
-  type LogFields,
-  type LogFormat,
-  type LogLevel,
-  type LogValue,
   type Logger,
-  type LogsOptions,
-  type LongConversation,
-  type MemoryExchangesOptions,
-  type MemoryStoreOptions,
   type Message,
   MillraceError,
   type Model,
-  type ModelCall,
-  type ModelCapabilities,
   type ModelEvent,
   type ModelRequest,
   type ModelSettings,
   type ModelStream,
-  type NewThread,
-  type ObserveCall,
   type Outcome,
   PROTOCOL_VERSION,
-  type PartEndEvent,
-  type PartialJson,
-  type Partially,
-  type PathAccess,
   type Permission,
   type PermissionMemory,
-  type Plan,
-  type PlanResult,
-  type PlannedCall,
   type Policy,
   type PrepareRound,
   type ProviderData,
-  type ProviderToolEvent,
-  type ProviderToolPart,
-  type Question,
-  type QuotaUsage,
   type Quotas,
-  type ReadOptions,
-  type ReasoningEvent,
-  type ReasoningPart,
-  type RememberFor,
-  type Remembered,
-  type RepeatLimits,
-  type Replacement,
-  type RestartEvent,
-  type ResumedRun,
-  type RetryOptions,
-  type RoundChange,
-  type RoundEndEvent,
-  type RoundFinish,
-  type RoundPlan,
-  type RoundRetractEvent,
-  type RoundRetryEvent,
-  type RoundStartEvent,
-  type RoundTimings,
   type Ruling,
   type Run,
-  type RunAccess,
-  type RunBeginning,
-  type RunEndEvent,
   type RunEvent,
+  type RunEventOf,
   type RunOptions,
   type RunResult,
-  type RunStartEvent,
-  type RunTelemetry,
-  type SayOptions,
   type Schema,
   type SendOptions,
   type Shorten,
-  type Shortened,
-  type SignalOptions,
-  type StopEvent,
-  type StoredThread,
   type StreamOptions,
-  type SummarizeOptions,
-  type SummaryEvent,
-  type SystemMessage,
   type Telemetry,
-  type TextEvent,
-  type TextOptions,
   type TextPart,
   type Thread,
   type ThreadEvent,
   type ThreadInfo,
-  type ThreadLabel,
-  type ThreadOptions,
-  type ThreadPage,
-  type ThreadSnapshot,
-  type ThreadState,
-  type ThreadStatus,
   type ThreadStore,
   type ThreadView,
-  type ThreadsOptions,
   type Tool,
   type ToolCallEvent,
   type ToolCallPart,
-  type ToolChoice,
   type ToolContent,
   type ToolContext,
-  type ToolInputEvent,
-  type ToolInputStartEvent,
-  type ToolMessage,
   type ToolOptions,
-  type ToolProgressEvent,
   type ToolResultEvent,
   type ToolResultPart,
   type ToolSpec,
-  type ToolStartEvent,
   type Toolbox,
-  type Transcript,
   type Usage,
   type UserMessage,
   type UserPart,
   type Verdict,
-  type Watchable,
-  type WireExchange,
-  type WireListener,
   addUsage,
   agent,
   agentDefaults,
-  applyEntry,
   assistantDraft,
-  conversationOf,
   detectModel,
-  emptyThread,
   fallback,
   foldMessage,
   fromGenerate,

@@ -2,16 +2,36 @@ import { Socket } from 'node:net'
 
 type Access = RunAccess | PathAccess | FetchAccess
 
-interface Agent<Context = unknown, Output = undefined, Draft = Output> {
-  readonly name: string
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft>
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output>>
-  plan(input: AgentInput, ...options: Options<Context>): Plan
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft>
-  asTool(options: AsToolOptions): Tool<Context>
+interface Agent<
+  Context = unknown,
+  Output = undefined,
+  Draft = Output,
+  Calls extends CallTypes = CallTypes,
+  Name extends string = string,
+> {
+  readonly name: Name
+  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
+  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
+  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
+  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
+  asTool<const ToolName extends string = Name>(
+    options: AsToolOptions<ToolName>,
+  ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
 type AgentInput = string | InputMessage | readonly InputMessage[]
+
+interface AgentTool<Context = any, Name extends string = string, Output = unknown>
+  extends Tool<
+    Context,
+    Name,
+    {
+      prompt: string
+    },
+    Promise<Output>
+  > {
+  readonly notices: NonNullable<Toolbox['notices']>
+}
 
 interface Answer {
   readonly approved: boolean
@@ -40,7 +60,7 @@ interface AppGauges {
 }
 
 interface AppOptions {
-  readonly agents: Agent<never> | Readonly<Record<string, Agent<never>>>
+  readonly agents: Agent<never, unknown> | Readonly<Record<string, Agent<never, unknown>>>
   readonly store?: ThreadStore | undefined
   readonly exchanges?: ExchangeStore | undefined
   readonly context?: ((thread: ThreadInfo) => unknown) | undefined
@@ -72,11 +92,11 @@ interface ApprovalEvent {
   readonly remember?: Remembered
 }
 
-interface ApprovalRequestEvent {
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -93,12 +113,12 @@ type Approve<Input, Context> = (
   },
 ) => Asks | Promise<Asks>
 
-interface AsToolOptions
+interface AsToolOptions<Name extends string = string>
   extends Pick<
     ToolOptions<Schema, unknown>,
     'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
   > {
-  readonly name?: string | undefined
+  readonly name?: Name | undefined
 }
 
 type Asks = boolean | string | undefined
@@ -154,6 +174,8 @@ type CallEnd =
       readonly error: MillraceError
     }
 
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
 interface CallObserver {
   readonly wire?: WireListener | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -163,6 +185,12 @@ interface CallObserver {
 }
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CallTypes {
+  readonly event: RunEvent
+  readonly request: ApprovalRequestEvent
+  readonly planned: PlannedCall
+}
 
 interface Caller {
   readonly user: string | undefined
@@ -492,9 +520,9 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 interface JsonSchema<Value = JsonObject> {
@@ -541,7 +569,7 @@ interface ListenOptions {
   readonly host?: string | undefined
 }
 
-interface Listener {
+interface ListeningServer {
   readonly url: string
   readonly port: number
   close(): Promise<void>
@@ -678,18 +706,18 @@ interface Permission {
   readonly rule: string
 }
 
-interface Plan extends Watchable {
-  readonly result: Promise<PlanResult>
+interface Plan<Calls extends CallTypes = CallTypes> extends Watchable<Calls['event']> {
+  readonly result: Promise<PlanResult<Calls>>
 }
 
-interface PlanResult extends RunResult<undefined> {
-  readonly calls: readonly PlannedCall[]
+interface PlanResult<Calls extends CallTypes = CallTypes> extends RunResult<undefined, Calls['request']> {
+  readonly calls: readonly Calls['planned'][]
 }
 
-interface PlannedCall {
+interface PlannedCall<Name extends string = string, Input = JsonObject> {
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly needsApproval: boolean
   readonly problem?: string
 }
@@ -856,11 +884,12 @@ interface RouteAnswer {
   readonly content?: Readonly<Record<string, JsonObject>>
 }
 
-interface Run<Output = undefined, Draft = Output> extends Watchable {
-  readonly result: Promise<RunResult<Output>>
+interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
+  extends Watchable<Calls['event']> {
+  readonly result: Promise<RunResult<Output, Calls['request']>>
   partials(): AsyncIterable<Partially<Draft>>
   steer(message: string | InputUserMessage): boolean
-  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft>
+  resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
 interface RunAccess {
@@ -893,17 +922,15 @@ interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-type RunEvent =
+type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent
@@ -919,18 +946,22 @@ interface RunOptions<Context = unknown> {
   readonly conversation?: string | undefined
 }
 
-interface RunResult<Output = undefined> {
+interface RunReport<Ended extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Outcome
+  readonly outcome: Ended
   readonly finish?: RoundFinish
   readonly text: string
-  readonly output: Output | undefined
+  readonly output: Output
   readonly messages: readonly Message[]
-  readonly approvals: readonly ApprovalRequestEvent[]
+  readonly approvals: readonly Request[]
   readonly usage: Usage
   readonly rounds: number
   readonly error?: MillraceError
 }
+
+type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
+  ? RunReport<Outcome, Output, Request>
+  : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
 
 interface RunStartEvent {
   readonly type: 'run-start'
@@ -972,7 +1003,7 @@ interface ServedApp extends App {
       readonly remoteAddress?: string | undefined
     },
   ): Promise<Response>
-  listen(options?: ListenOptions): Promise<Listener>
+  listen(options?: ListenOptions): Promise<ListeningServer>
   signOut(user: string): number
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
@@ -1304,7 +1335,9 @@ interface ThreadsOptions {
   readonly search?: string | undefined
 }
 
-interface Tool<Context = any> extends ToolSpec {
+interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
+  extends ToolSpec {
+  readonly name: Name
   readonly schema: CompiledSchema
   readonly timeoutMs: number | undefined
   readonly exclusive: boolean
@@ -1330,14 +1363,17 @@ interface Tool<Context = any> extends ToolSpec {
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
-  readonly run: (input: never, context: ToolContext<Context>) => unknown
+  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly types?: {
+    readonly input: Input
+  }
 }
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -1379,10 +1415,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {
@@ -1393,11 +1429,11 @@ interface ToolMessage {
   readonly isError?: boolean
 }
 
-interface ToolOptions<S extends Schema, Context> {
-  readonly name: string
+interface ToolOptions<S extends Schema, Context, Name extends string = string, Output = unknown> {
+  readonly name: Name
   readonly description: string
   readonly input: S
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => unknown
+  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
   readonly timeoutMs?: number | undefined
   readonly exclusive?: boolean | undefined
   readonly repeat?: 'safe' | 'never' | undefined
@@ -1424,12 +1460,12 @@ interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
-interface ToolResultEvent {
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   readonly isError: boolean
   readonly ms: number
@@ -1446,12 +1482,12 @@ interface ToolSpec {
   readonly strict?: boolean
 }
 
-interface ToolStartEvent {
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 
@@ -1633,10 +1669,10 @@ interface VoiceSession {
 
 type WatchListener = (threadId: string, head?: number) => void
 
-interface Watchable extends AsyncIterable<RunEvent> {
+interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
   readonly id: string
   text(options?: TextOptions): AsyncIterable<string>
-  toReadableStream(): ReadableStream<RunEvent>
+  toReadableStream(): ReadableStream<Event>
   cancel(reason?: string): void
 }
 
@@ -1688,7 +1724,7 @@ export {
   type Identity,
   type Limits,
   type ListenOptions,
-  type Listener,
+  type ListeningServer,
   type MountedProtocol,
   type NewThreadOptions,
   type Protocol,

@@ -7,11 +7,11 @@ interface ApprovalEvent {
   readonly remember?: Remembered
 }
 
-interface ApprovalRequestEvent {
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -31,6 +31,8 @@ interface Batch {
   readonly lease: Lease
   readonly events: readonly ThreadEvent[]
 }
+
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
 
@@ -150,9 +152,9 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
@@ -310,17 +312,15 @@ interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-type RunEvent =
+type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent
@@ -488,11 +488,11 @@ interface ThreadStore {
   close(): Promise<void>
 }
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -513,10 +513,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {
@@ -534,12 +534,12 @@ interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
-interface ToolResultEvent {
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   readonly isError: boolean
   readonly ms: number
@@ -549,12 +549,12 @@ interface ToolResultEvent {
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
 
-interface ToolStartEvent {
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 

@@ -16,11 +16,11 @@ interface ApprovalEvent {
   readonly remember?: Remembered
 }
 
-interface ApprovalRequestEvent {
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -35,6 +35,8 @@ interface AssistantMessage {
 }
 
 type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
 
@@ -219,9 +221,9 @@ interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-interface JsonPart {
+interface JsonPart<Value = JsonValue> {
   readonly type: 'json'
-  readonly value: JsonValue
+  readonly value: Value
 }
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
@@ -377,17 +379,15 @@ interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-type RunEvent =
+type RunEvent<Calls = CallEvent> =
   | RunStartEvent
   | RoundStartEvent
   | RoundRetryEvent
   | RoundRetractEvent
   | RoundEndEvent
-  | Exclude<ModelEvent, RestartEvent | DoneEvent>
-  | ToolStartEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
   | ToolProgressEvent
-  | ToolResultEvent
-  | ApprovalRequestEvent
   | ApprovalEvent
   | InputEvent
   | SummaryEvent
@@ -545,11 +545,11 @@ type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
 
-interface ToolCallEvent {
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
-  readonly name: string
-  readonly input: JsonObject
+  readonly name: Name
+  readonly input: Input
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
@@ -578,10 +578,10 @@ interface ToolInputEvent {
   readonly delta: string
 }
 
-interface ToolInputStartEvent {
+interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
 }
 
 interface ToolMessage {
@@ -599,12 +599,12 @@ interface ToolProgressEvent {
   readonly event?: RunEvent
 }
 
-interface ToolResultEvent {
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
-  readonly name: string
-  readonly output: readonly ToolResultPart[]
-  readonly shown?: readonly ToolResultPart[]
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
   readonly status: CallStatus
   readonly isError: boolean
   readonly ms: number
@@ -621,12 +621,12 @@ interface ToolSpec {
   readonly strict?: boolean
 }
 
-interface ToolStartEvent {
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
-  readonly name: string
+  readonly name: Name
   readonly attempt: number
-  readonly input?: JsonObject
+  readonly input?: Input
   readonly permission?: Permission
 }
 

@@ -16,6 +16,12 @@ type Headers = Readonly<Record<string, string>>
 
 type HeadersOption = Headers | ((url: URL) => Headers)
 
+interface Input {
+  readonly url: string
+  readonly offset?: number
+  readonly raw?: boolean
+}
+
 type Lookup = (
   hostname: string,
   options: {
@@ -74,7 +80,7 @@ declare function permissionFile(path: string | URL): PermissionMemory
 
 declare function shell(options: ShellOptions): ShellToolbox
 
-declare function webFetch(options?: WebFetchOptions): Tool
+declare function webFetch(options?: WebFetchOptions): Tool<unknown, 'web_fetch', Input>
 
 export {
   type FilesOptions,

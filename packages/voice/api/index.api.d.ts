@@ -80,14 +80,8 @@ interface HttpSpeechOptions {
   readonly provider?: string | undefined
 }
 
-interface ListenOptions {
-  readonly sampleRate: number
-  readonly onEvent: (event: HearingEvent) => void
-  readonly language?: string | undefined
-}
-
 interface Listener {
-  listen(options: ListenOptions): Hearing
+  listen(options: ListeningOptions): Hearing
   close?(): Promise<void>
 }
 
@@ -101,6 +95,12 @@ interface ListenerOptions {
   readonly eager?: boolean | undefined
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
+}
+
+interface ListeningOptions {
+  readonly sampleRate: number
+  readonly onEvent: (event: HearingEvent) => void
+  readonly language?: string | undefined
 }
 
 interface MoonshineOptions {
@@ -253,9 +253,9 @@ export {
   type Hearing,
   type HearingEvent,
   type HttpSpeechOptions,
-  type ListenOptions,
   type Listener,
   type ListenerOptions,
+  type ListeningOptions,
   type MoonshineOptions,
   type OpenAISpeechOptions,
   type Sentence,

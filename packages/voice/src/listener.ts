@@ -1,12 +1,12 @@
 /** An ear: sound in, words out. */
 export interface Listener {
   /** Begins to listen to one microphone. */
-  listen(options: ListenOptions): Hearing
+  listen(options: ListeningOptions): Hearing
   /** Gives up what it holds. */
   close?(): Promise<void>
 }
 
-export interface ListenOptions {
+export interface ListeningOptions {
   /** Of what `hear` is given. */
   readonly sampleRate: number
   /** Told of everything that is heard, in order. */

@@ -1,7 +1,6 @@
 export type { Agent } from './agent.ts'
 export { agent } from './agent.ts'
-export type { AsToolOptions } from './as-tool.ts'
-export type { Question } from './ask.ts'
+
 export type { AgentInput } from './input.ts'
 export type { AgentInternals } from './internals.ts'
 export { internalsOf } from './internals.ts'
@@ -9,13 +8,13 @@ export type { Loop } from './loop.ts'
 export { onlookers, telemetryProblem } from './onlookers.ts'
 export type { AgentOptions, RunOptions } from './options.ts'
 export { agentDefaults } from './options.ts'
-export type { Plan, PlanResult } from './plan.ts'
-export type { PrepareRound, RoundChange, RoundPlan } from './request.ts'
-export type { RetryOptions } from './retry.ts'
-export type { Decision, Run, RunResult, Watchable } from './run.ts'
-export type { TextOptions } from './run-text.ts'
+
+export type { PrepareRound } from './request.ts'
+
+export type { Decision, Run, RunResult } from './run.ts'
+
 export { retractNotice } from './run-text.ts'
-export type { LongConversation, Shorten, Shortened } from './shorten.ts'
-export type { SummarizeOptions } from './summarize.ts'
+export type { Shorten } from './shorten.ts'
+
 export { summarize } from './summarize.ts'
-export type { AgentTool, CallTypes, CallTypesOf, PlannedCall, RunEventOf } from './tool-types.ts'
+export type { AgentTool, CallTypesOf, RunEventOf } from './tool-types.ts'

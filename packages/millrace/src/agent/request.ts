@@ -37,7 +37,7 @@ export interface RoundPlan<Context = unknown> {
 }
 
 /** What it may change, for this round alone. `messages` is what the model reads; the history stays as it is. */
-export type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
+type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
 
 export type PrepareRound<Context = unknown> = (
   plan: RoundPlan<Context>,

@@ -2,7 +2,7 @@ import type { ThreadPage } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, nameOf } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
 import { makeThread } from './new-thread.ts'
-import type { ClientOptions, CreateOptions, ListOptions } from './options.ts'
+import type { ClientOptions, CreateThreadOptions, ListThreadsOptions } from './options.ts'
 import { checkClientOptions, checkFor, threadId } from './options.ts'
 import { withDefaults } from './patience.ts'
 import type { RemoteThread } from './remote-thread.ts'
@@ -21,9 +21,9 @@ export type LimitsUsage = Readonly<Record<string, { readonly used: number; reado
 export interface Client {
   /** A thread that is there; nothing is sent. */
   thread(id: string): RemoteThread
-  create(options?: CreateOptions): Promise<RemoteThread>
+  create(options?: CreateThreadOptions): Promise<RemoteThread>
   /** Those that the server lets this client see, page by page. */
-  threads(options?: ListOptions): Promise<ThreadPage>
+  threads(options?: ListThreadsOptions): Promise<ThreadPage>
   /** Whom a thread can be made for; the first is that of a thread that names none. */
   agents(): Promise<readonly AgentInfo[]>
   /** What this client's caller uses of its quotas and limits, by their names. Empty where nothing is limited. */

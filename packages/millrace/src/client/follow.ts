@@ -2,7 +2,7 @@ import type { Entry, MillraceError } from '../protocol/index.ts'
 import { sleep, systemClock, toMillraceError } from '../protocol/index.ts'
 import type { Connect } from './connection.ts'
 import { broken } from './failures.ts'
-import type { RetryOptions } from './options.ts'
+import type { ReconnectOptions } from './options.ts'
 import { delayAfter, withDefaults } from './patience.ts'
 
 export interface Following {
@@ -11,7 +11,7 @@ export interface Following {
   /** A promise where the server has to be asked. */
   readonly after: number | Promise<number>
   readonly signal: AbortSignal
-  readonly retry: RetryOptions
+  readonly retry: ReconnectOptions
   readonly onRetry: ((error: MillraceError, delayMs: number) => void) | undefined
   readonly onOpen: (() => void) | undefined
 }

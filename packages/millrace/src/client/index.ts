@@ -30,12 +30,12 @@ export { client } from './client.ts'
 export type { Microphone, MicrophoneOptions } from './microphone.ts'
 export type {
   ClientOptions,
-  CreateOptions,
+  CreateThreadOptions,
   Fetch,
-  ForkOptions,
-  ListOptions,
-  ReadOptions,
-  RetryOptions,
+  ForkThreadOptions,
+  ListThreadsOptions,
+  ReadEntriesOptions,
+  ReconnectOptions,
   SocketLike,
   WatchOptions,
 } from './options.ts'
@@ -43,7 +43,7 @@ export type { Played, Player, PlayerChunk, PlayerOptions } from './player.ts'
 export type { RemoteThread } from './remote-thread.ts'
 export type {
   VoiceLine,
-  VoiceOptions,
+  VoiceLineOptions,
   VoiceProblem,
   VoiceSentence,
   VoiceState,

@@ -23,7 +23,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import type { VoiceOptions } from './voice-options.ts'
+import type { VoiceLineOptions } from './voice-options.ts'
 
 /** `fetch`, or something that behaves like it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -44,7 +44,7 @@ export interface SocketLike {
   addEventListener(type: 'error', listener: () => void): void
 }
 
-export interface RetryOptions {
+export interface ReconnectOptions {
   /**
    * How often a request is sent before its failure is the caller's; 1 never repeats it. Following is given up after so many
    * failures only if it never worked: after that it comes back for as long as it takes.
@@ -65,7 +65,7 @@ export interface ClientOptions {
   readonly WebSocket?: (new (url: string, protocols: string[]) => SocketLike) | undefined
   /** How threads are followed. `auto`: over a WebSocket, or over SSE where one cannot be opened. */
   readonly transport?: 'auto' | 'websocket' | 'sse' | undefined
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: ReconnectOptions | undefined
   /** The longest wait for the answer to a request. */
   readonly timeoutMs?: number | undefined
   /** The longest wait for a stream to begin. */
@@ -88,7 +88,7 @@ export interface Sockets extends Pick<ClientOptions, 'WebSocket' | 'headers'> {
 
 export type WatchOptions = Pick<FollowOptions, 'signal'>
 
-export interface ReadOptions {
+export interface ReadEntriesOptions {
   readonly after?: number | undefined
   /** About how many entries at most, up to 10,000. */
   readonly limit?: number | undefined
@@ -96,18 +96,18 @@ export interface ReadOptions {
   readonly split?: boolean | undefined
 }
 
-export interface CreateOptions {
+export interface CreateThreadOptions {
   /** 1 to 128 letters, digits, dots, dashes and underscores. One is made up if absent. */
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
-export interface ForkOptions {
+export interface ForkThreadOptions {
   readonly id?: string | undefined
 }
 
-export interface ListOptions {
+export interface ListThreadsOptions {
   readonly limit?: number | undefined
   /** The `next` of the page before. */
   readonly cursor?: string | undefined
@@ -133,7 +133,7 @@ const clientTable: OptionTable<ClientOptions> = {
   onOpen: aFunction,
 }
 
-const retryTable: OptionTable<RetryOptions> = {
+const retryTable: OptionTable<ReconnectOptions> = {
   attempts: wholeNumber(1),
   baseMs: duration,
   maxDelayMs: duration,
@@ -156,7 +156,7 @@ const followTable: OptionTable<FollowOptions> = {
   until: (value) => value !== 'idle' && wholeNumber(1)(value) && "must be 'idle' or the number of an input",
 }
 const watchTable: OptionTable<WatchOptions> = { signal: aSignal }
-const voiceTable: OptionTable<VoiceOptions> = {
+const voiceTable: OptionTable<VoiceLineOptions> = {
   player: anObject,
   microphone: anObject,
   sampleRate: (value) =>
@@ -172,7 +172,11 @@ const voiceTable: OptionTable<VoiceOptions> = {
   onState: aFunction,
   signal: aSignal,
 }
-const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
+const readTable: OptionTable<ReadEntriesOptions> = {
+  after: wholeNumber(0),
+  limit: wholeNumber(1),
+  split: yesOrNo,
+}
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
 const answerTable: OptionTable<Answer> = {
   approved: yesOrNo,
@@ -180,9 +184,9 @@ const answerTable: OptionTable<Answer> = {
   input: anObject,
   remember: (value) => (typeof value === 'string' ? oneOf('thread', 'always')(value) : anObject(value)),
 }
-const createTable: OptionTable<CreateOptions> = { id: threadId, agent: someText, metadata: anObject }
-const forkTable: OptionTable<ForkOptions> = { id: threadId }
-const listTable: OptionTable<ListOptions> = {
+const createTable: OptionTable<CreateThreadOptions> = { id: threadId, agent: someText, metadata: anObject }
+const forkTable: OptionTable<ForkThreadOptions> = { id: threadId }
+const listTable: OptionTable<ListThreadsOptions> = {
   limit: wholeNumber(1),
   cursor: someText,
   agent: someText,

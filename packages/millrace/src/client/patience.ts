@@ -1,7 +1,7 @@
 import type { MillraceError } from '../protocol/index.ts'
 import { systemClock } from '../protocol/index.ts'
 import { interrupted } from './failures.ts'
-import type { RetryOptions } from './options.ts'
+import type { ReconnectOptions } from './options.ts'
 
 export interface Retry {
   readonly attempts: number
@@ -9,7 +9,7 @@ export interface Retry {
   readonly maxDelayMs: number
 }
 
-export function withDefaults({ attempts = 4, baseMs = 250, maxDelayMs = 10_000 }: RetryOptions): Retry {
+export function withDefaults({ attempts = 4, baseMs = 250, maxDelayMs = 10_000 }: ReconnectOptions): Retry {
   return { attempts, baseMs, maxDelayMs }
 }
 

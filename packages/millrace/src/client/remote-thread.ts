@@ -16,11 +16,11 @@ import { entries } from './follow.ts'
 import type { Http } from './http.ts'
 import { sayable } from './message.ts'
 import { makeThread, uuid } from './new-thread.ts'
-import type { ClientOptions, ForkOptions, ReadOptions, Sockets } from './options.ts'
+import type { ClientOptions, ForkThreadOptions, ReadEntriesOptions, Sockets } from './options.ts'
 import { checkFor } from './options.ts'
 import type { Transport } from './transport.ts'
 import { openVoice } from './voice.ts'
-import type { VoiceLine, VoiceOptions } from './voice-options.ts'
+import type { VoiceLine, VoiceLineOptions } from './voice-options.ts'
 
 /**
  * A conversation on a server. Misuse throws `invalid_input` and says how to do it right. Everything else rejects as the server
@@ -35,7 +35,7 @@ export interface RemoteThread {
    * when a connection is lost. Ends with the signal or the thread.
    */
   follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
-  read(options?: ReadOptions): Promise<readonly Entry[]>
+  read(options?: ReadEntriesOptions): Promise<readonly Entry[]>
   /** As it is now, with the last messages of the conversation: `earlier` says how many come before, and `before` gets those. */
   state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
   /**
@@ -50,12 +50,12 @@ export interface RemoteThread {
   /** The source of a test that plays the conversation again: what `millrace export --format test` writes. */
   testScript(): Promise<string>
   /** A new thread with the log of this one up to a number. */
-  fork(at: number, options?: ForkOptions): Promise<RemoteThread>
+  fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   /**
    * Speaks the thread while it is written, and listens, over a WebSocket of its own. Comes back by itself when the connection is lost,
    * and goes on where it was.
    */
-  voice(options: VoiceOptions): VoiceLine
+  voice(options: VoiceLineOptions): VoiceLine
   /** With everything in it. False if it was not there. */
   delete(): Promise<boolean>
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf, until } from './follow.test-kit.ts'
-import type { ClientOptions, VoiceOptions } from './index.ts'
+import type { ClientOptions, VoiceLineOptions } from './index.ts'
 import { browserMicrophone, browserPlayer, client } from './index.ts'
 import { rate, sentence, speaking, threadAt, turnOf } from './voice-line.test-kit.ts'
 import { ownedMicrophone, ownedPlayer, voiceServer } from './voice-server.test-kit.ts'
@@ -184,7 +184,7 @@ describe('misuse', () => {
     ['no options', 'loud', /takes an object of options/],
   ])('%s is refused', (_, options, message) => {
     const thread = client('http://127.0.0.1:9').thread('t1')
-    expect(() => thread.voice(options as VoiceOptions)).toThrow(message)
+    expect(() => thread.voice(options as VoiceLineOptions)).toThrow(message)
   })
 
   test('a client with headers cannot speak', () => {

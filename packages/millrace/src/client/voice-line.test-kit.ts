@@ -1,5 +1,5 @@
 import { eager } from './follow.test-kit.ts'
-import type { ClientOptions, VoiceOptions, VoiceSentence, VoiceState } from './index.ts'
+import type { ClientOptions, VoiceLineOptions, VoiceSentence, VoiceState } from './index.ts'
 import { client } from './index.ts'
 import type { VoiceServer } from './voice-server.test-kit.ts'
 import { ownedPlayer } from './voice-server.test-kit.ts'
@@ -11,7 +11,7 @@ export function threadAt({ url }: Pick<VoiceServer, 'url'>, options: ClientOptio
 }
 
 /** A line that speaks, in the middle of a turn of sentences of 1000 samples each. */
-export async function speaking(server: VoiceServer, options: VoiceOptions = {}) {
+export async function speaking(server: VoiceServer, options: VoiceLineOptions = {}) {
   const owned = ownedPlayer()
   const sentences: VoiceSentence[] = []
   const states: VoiceState[] = []

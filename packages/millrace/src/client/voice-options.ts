@@ -28,7 +28,7 @@ export interface VoiceProblem {
   readonly text?: string
 }
 
-export interface VoiceOptions {
+export interface VoiceLineOptions {
   /** What the thread is heard by: `browserPlayer()`, or one of your own. */
   readonly player?: Player | undefined
   /** What it hears: `browserMicrophone()`, or one of your own. */
@@ -73,7 +73,7 @@ export interface VoiceLine {
 }
 
 /** What is on, with everything filled in. Throws `invalid_input` if that cannot be. */
-export function readVoiceOptions(op: string, options: VoiceOptions) {
+export function readVoiceOptions(op: string, options: VoiceLineOptions) {
   const { player, microphone, sampleRate = 24_000 } = options
   const { speak = player !== undefined, listen = microphone !== undefined } = options
   if (speak && !player) throw invalidInput(op, "to 'speak' takes a 'player': pass browserPlayer()")

@@ -1,6 +1,6 @@
 import type { MillraceError } from '../protocol/index.ts'
 import type { Http } from './http.ts'
-import type { RetryOptions, Sockets } from './options.ts'
+import type { ReconnectOptions, Sockets } from './options.ts'
 
 /** The way to a thread that is to be spoken. */
 export interface VoiceWay {
@@ -9,6 +9,6 @@ export interface VoiceWay {
   readonly path: string
   readonly http: Http
   readonly sockets: Sockets
-  readonly retry: RetryOptions
+  readonly retry: ReconnectOptions
   readonly onRetry: ((error: MillraceError, delayMs: number) => void) | undefined
 }

@@ -1,11 +1,11 @@
 import { invalidInput } from '../protocol/index.ts'
 import { checkFor } from './options.ts'
-import type { VoiceLine, VoiceOptions } from './voice-options.ts'
+import type { VoiceLine, VoiceLineOptions } from './voice-options.ts'
 import { readVoiceOptions } from './voice-options.ts'
 import type { VoiceWay } from './voice-way.ts'
 
 /** Opens a line. What it takes to speak is loaded only then: most who read a thread do not hear it. */
-export function openVoice(options: VoiceOptions, way: VoiceWay): VoiceLine {
+export function openVoice(options: VoiceLineOptions, way: VoiceWay): VoiceLine {
   const { op, sockets } = way
   checkFor('voice', options)
   const read = readVoiceOptions(op, options)

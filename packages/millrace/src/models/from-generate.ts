@@ -26,14 +26,14 @@ import {
 } from '../protocol/index.ts'
 
 /** A call as a function gives it: its input, or the text of its arguments as the model wrote it. Ids are counted up if absent. */
-export interface GeneratedCall {
+interface GeneratedCall {
   readonly name: string
   readonly id?: string | undefined
   readonly input?: JsonObject | undefined
   readonly arguments?: string | undefined
 }
 
-export interface GeneratedAnswer {
+interface GeneratedAnswer {
   readonly text?: string | undefined
   readonly reasoning?: string | undefined
   readonly calls?: readonly GeneratedCall[] | undefined

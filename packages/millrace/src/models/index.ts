@@ -1,7 +1,7 @@
-export type { Detected, DetectOptions } from './detect.ts'
+export type { DetectOptions } from './detect.ts'
 export { detectModel } from './detect.ts'
 export { fallback } from './fallback.ts'
-export type { Generate, GeneratedAnswer, GeneratedCall, GenerateOptions } from './from-generate.ts'
+
 export { fromGenerate } from './from-generate.ts'
 export { failureOf } from './wire/failures.ts'
 export type { Fetch } from './wire/http-answer.ts'

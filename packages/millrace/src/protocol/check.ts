@@ -9,7 +9,7 @@ export type InputImagePart =
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
 
-export type InputFilePart = {
+type InputFilePart = {
   readonly type: 'file'
   readonly mediaType: string
   readonly name?: string

@@ -17,7 +17,7 @@ export interface ReasoningEvent {
 }
 
 /** The text or reasoning told so far is complete, and `opaque` must go back to the provider with it. */
-export interface PartEndEvent {
+interface PartEndEvent {
   readonly type: 'part-end'
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
@@ -75,7 +75,7 @@ export interface RestartEvent {
  * The provider keeps this generation and can continue it from here, after a lost connection or in another process. Without
  * `opaque` it no longer can.
  */
-export interface CheckpointEvent {
+interface CheckpointEvent {
   readonly type: 'checkpoint'
   readonly opaque?: ProviderData
 }
@@ -155,7 +155,7 @@ export interface RoundRetractEvent {
   readonly reason: string
 }
 
-export interface RoundTimings {
+interface RoundTimings {
   /** From the request to the model's first event; absent if none came. */
   readonly firstEventMs?: number
   /** From the request to the end of the generation. */

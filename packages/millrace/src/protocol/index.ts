@@ -1,6 +1,6 @@
 export { parseArguments, toolCall } from './arguments.ts'
 export { askForJson } from './ask-for-json.ts'
-export type { InputFilePart, InputImagePart, InputMessage, InputUserMessage, Transcript } from './check.ts'
+export type { InputImagePart, InputMessage, InputUserMessage } from './check.ts'
 export { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 export type { Clock } from './clock.ts'
 export { sleep, systemClock } from './clock.ts'
@@ -15,7 +15,6 @@ export type {
   ApprovalEvent,
   ApprovalRequestEvent,
   CallStatus,
-  CheckpointEvent,
   DoneEvent,
   Entry,
   FinishReason,
@@ -24,7 +23,6 @@ export type {
   InputMode,
   ModelEvent,
   Outcome,
-  PartEndEvent,
   Permission,
   ProviderToolEvent,
   ReasoningEvent,
@@ -36,7 +34,6 @@ export type {
   RoundRetractEvent,
   RoundRetryEvent,
   RoundStartEvent,
-  RoundTimings,
   RunEndEvent,
   RunEvent,
   RunStartEvent,
@@ -75,7 +72,6 @@ export type {
   ProviderData,
   ProviderToolPart,
   ReasoningPart,
-  SystemMessage,
   TextPart,
   ToolCallPart,
   ToolMessage,
@@ -85,7 +81,6 @@ export type {
 } from './messages.ts'
 export { PROTOCOL_VERSION, textOf, toolCallsOf, wordsOfResult } from './messages.ts'
 export type {
-  BackgroundGeneration,
   Model,
   ModelCapabilities,
   ModelRequest,
@@ -143,7 +138,6 @@ export type {
   AppGauges,
   AppTelemetry,
   Flush,
-  ResumedRun,
   RunBeginning,
   RunTelemetry,
   Telemetry,

@@ -80,7 +80,7 @@ export interface StreamOptions {
 }
 
 /** For a provider that generates without a connection. */
-export interface BackgroundGeneration {
+interface BackgroundGeneration {
   /**
    * The events of the same generation after a `checkpoint`, as `stream` would have yielded them: everything since the checkpoint is
    * repeated. Fails with an error that is not retryable if the provider no longer knows the generation.

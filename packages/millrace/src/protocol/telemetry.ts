@@ -19,7 +19,7 @@ export interface RunBeginning {
 }
 
 /** A run that another goes on with. */
-export interface ResumedRun {
+interface ResumedRun {
   readonly runId: string
   /** If it was traced. */
   readonly trace?: string | undefined

@@ -24,7 +24,7 @@ export type {
 export { httpError } from '../protocols/index.ts'
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
-export type { Listener } from './listen.ts'
+export type { ListeningServer } from './listen.ts'
 export type { ServedAppOptions } from './millrace.ts'
 export { millrace } from './millrace.ts'
 export type { Auth, Identity, Limits, ServerOptions } from './options.ts'

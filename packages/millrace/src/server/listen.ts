@@ -9,7 +9,7 @@ import { serveRequest } from './node-connection.ts'
 import type { ClientAddress } from './proxy.ts'
 import type { Upgrade } from './upgrade.ts'
 
-export interface Listener {
+export interface ListeningServer {
   /** `http://127.0.0.1:8080` */
   readonly url: string
   readonly port: number
@@ -42,7 +42,7 @@ const requestTimeout = 30_000
 const endMs = 3000
 
 /** Serves over HTTP/1.1. Rejects if it cannot have the port. */
-export async function listenOnNode(options: NodeListenerOptions): Promise<Listener> {
+export async function listenOnNode(options: NodeListenerOptions): Promise<ListeningServer> {
   const { host, headerBytes, stuckMs, handle, clientAddress, holdBack, upgrade, onError } = options
   /** Each with the number of requests that are under way over it. */
   const sockets = new Map<Socket, number>()

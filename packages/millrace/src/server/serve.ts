@@ -5,7 +5,7 @@ import type { App } from '../threads/index.ts'
 import { addressOf } from './address.ts'
 import { isLoopback } from './guard.ts'
 import { lateRefusals } from './late-refusals.ts'
-import type { Listener } from './listen.ts'
+import type { ListeningServer } from './listen.ts'
 import { mountProtocols } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions } from './options.ts'
@@ -27,7 +27,7 @@ export interface ServedApp extends App {
    */
   fetch(request: Request, from?: { readonly remoteAddress?: string | undefined }): Promise<Response>
   /** Serves it from Node, WebSockets too. */
-  listen(options?: ListenOptions): Promise<Listener>
+  listen(options?: ListenOptions): Promise<ListeningServer>
   /**
    * Ends all streams of a user here at once: server-sent events, sockets, voice, MCP. Gives their number. It is for you to let `auth`
    * refuse the user first: a client whose sign-in is still valid comes back. Other processes find out when they check, within
@@ -53,7 +53,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
   const { auth, limits, voice, onError } = settings
   if (options.limits?.bufferBytes !== undefined) app.buffer.limit = limits.bufferBytes
-  const listeners = new Set<Promise<Listener>>()
+  const listeners = new Set<Promise<ListeningServer>>()
   let closing: Promise<void> | undefined
   const mounted = mountProtocols(app, {
     settings,
@@ -67,7 +67,7 @@ export function serve(app: App, options: ServerOptions = {}): ServedApp {
   const { handle, shared, signOut } = mounted
 
   /** Only this needs Node, so only this loads what needs it. */
-  async function listen(port: number, host: string): Promise<Listener> {
+  async function listen(port: number, host: string): Promise<ListeningServer> {
     const [{ listenOnNode }, { upgrades }, proxy] = await Promise.all([
       import('./listen.ts'),
       import('./upgrade.ts'),

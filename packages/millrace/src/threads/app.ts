@@ -65,7 +65,7 @@ export interface AppOptions {
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   /** The first of the app's if absent. */
   readonly agent?: string | undefined
   /** Whose it is. */
@@ -91,7 +91,7 @@ export interface ThreadsOptions {
   readonly search?: string | undefined
 }
 
-export type QuotaUsage = {
+type QuotaUsage = {
   readonly [Name in keyof Quotas]: { readonly used: number; readonly limit: number }
 }
 

@@ -19,7 +19,7 @@ export type {
   Ruling,
   RunAccess,
 } from './policy.ts'
-export type { BeforeCall, HookCall, Verdict } from './prepare.ts'
+export type { BeforeCall, Verdict } from './prepare.ts'
 export type { RepeatLimits } from './repeats.ts'
 export { repeatGuard } from './repeats.ts'
 export type { AfterCall, Replacement, ToolRuntime } from './runtime.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from 'millrace'
-import type { Hearing, HearingEvent, ListenOptions } from '../listener.ts'
+import type { Hearing, HearingEvent, ListeningOptions } from '../listener.ts'
 import { endpoint } from './endpoint.ts'
 import { frameFeed } from './frame-feed.ts'
 import type { Transcriber } from './transcriber.ts'
@@ -7,7 +7,7 @@ import { transcriptions } from './transcriptions.ts'
 import { utterance } from './utterance.ts'
 import { frameMs, type VoiceActivity } from './voice-activity.ts'
 
-export interface HearingOptions extends ListenOptions {
+export interface HearingOptions extends ListeningOptions {
   readonly vad: VoiceActivity
   readonly transcriber: Transcriber
   readonly threshold: number

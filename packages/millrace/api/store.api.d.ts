@@ -1,0 +1,592 @@
+interface ApprovalEvent {
+  readonly type: 'approval'
+  readonly callId: string
+  readonly approved: boolean
+  readonly reason?: string
+  readonly input?: JsonObject
+  readonly remember?: Remembered
+}
+
+interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
+  readonly type: 'approval-request'
+  readonly callId: string
+  readonly name: Name
+  readonly input: Input
+  readonly reason?: string
+  readonly permission?: Permission
+  readonly remember?: {
+    readonly rules: readonly string[]
+    readonly for: readonly RememberFor[]
+  }
+}
+
+interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+}
+
+type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+interface Batch {
+  readonly lease: Lease
+  readonly events: readonly ThreadEvent[]
+}
+
+type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+
+interface CallerUsage {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesThisMinute: number
+  readonly tokensThisMinute: number
+}
+
+interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  readonly opaque?: ProviderData
+}
+
+interface CreateOptions {
+  readonly entries?: readonly Entry[] | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface DoneEvent {
+  readonly type: 'done'
+  readonly finish: FinishReason
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly metadata?: JsonObject
+}
+
+interface Entry {
+  readonly seq: number
+  readonly from?: number
+  readonly at: number
+  readonly event: ThreadEvent
+}
+
+type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_output'
+  | 'streaming_not_supported'
+  | 'stream_interrupted'
+  | 'stream_error'
+  | 'empty_answer'
+  | 'llm_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'auth'
+  | 'context_overflow'
+  | 'timeout'
+  | 'tool_failed'
+  | 'hook_failed'
+  | 'not_found'
+  | 'conflict'
+  | 'store_error'
+  | 'workers_lost'
+  | 'internal'
+
+interface ErrorJson {
+  readonly op: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly retryable: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly cause?: string
+}
+
+type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+} & (
+  | {
+      readonly url: string
+    }
+  | {
+      readonly data: string
+    }
+)
+
+type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
+
+interface ForkOptions {
+  readonly events?: readonly ThreadEvent[] | undefined
+  readonly waiting?: number | undefined
+  readonly quotas?: Quotas | undefined
+}
+
+interface HeardEvent {
+  readonly type: 'heard'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+type ImagePart =
+  | {
+      readonly type: 'image'
+      readonly url: string
+    }
+  | {
+      readonly type: 'image'
+      readonly data: string
+      readonly mediaType: string
+    }
+
+interface InputEvent {
+  readonly type: 'input'
+  readonly message: UserMessage
+  readonly mode: InputMode | 'correct'
+  readonly trace?: string
+}
+
+type InputMode = 'queue' | 'steer' | 'interrupt'
+
+interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+interface JsonPart<Value = JsonValue> {
+  readonly type: 'json'
+  readonly value: Value
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+interface Lease {
+  readonly threadId: string
+  readonly owner: string
+  readonly epoch: number
+}
+
+interface ListOptions {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly user?: string | undefined
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: readonly string[] | undefined
+}
+
+interface MemoryStoreOptions {
+  readonly now?: (() => number) | undefined
+}
+
+type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+type ModelEvent =
+  | TextEvent
+  | ReasoningEvent
+  | PartEndEvent
+  | ToolInputStartEvent
+  | ToolInputEvent
+  | ToolCallEvent
+  | ProviderToolEvent
+  | RestartEvent
+  | CheckpointEvent
+  | DoneEvent
+
+interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
+  readonly label?: ThreadLabel | undefined
+  readonly caller?: string | undefined
+}
+
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+
+interface PartEndEvent {
+  readonly type: 'part-end'
+  readonly part: 'text' | 'reasoning'
+  readonly opaque?: ProviderData
+}
+
+interface Permission {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+}
+
+interface ProviderData {
+  readonly provider: string
+  readonly data: JsonValue
+}
+
+interface ProviderToolEvent {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque?: ProviderData
+}
+
+interface ProviderToolPart {
+  readonly type: 'provider-tool'
+  readonly callId: string
+  readonly name: string
+  readonly input?: JsonValue
+  readonly output?: JsonValue
+  readonly isError?: boolean
+  readonly opaque: ProviderData
+}
+
+interface Quotas {
+  readonly runs: number
+  readonly waiting: number
+  readonly storedBytes: number
+  readonly bytesPerMinute: number
+  readonly tokensPerMinute: number
+}
+
+interface ReasoningEvent {
+  readonly type: 'reasoning'
+  readonly text: string
+}
+
+interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly opaque?: ProviderData
+}
+
+type RememberFor = 'thread' | 'always'
+
+interface Remembered {
+  readonly for: RememberFor
+  readonly rules: readonly string[]
+}
+
+interface RestartEvent {
+  readonly type: 'restart'
+  readonly reason: string
+}
+
+interface RoundEndEvent {
+  readonly type: 'round-end'
+  readonly round: number
+  readonly model: string
+  readonly finish: RoundFinish
+  readonly error?: ErrorJson
+  readonly usage?: Partial<Usage>
+  readonly contextTokens?: number
+  readonly timings?: RoundTimings
+  readonly metadata?: JsonObject
+}
+
+type RoundFinish = FinishReason | 'interrupted'
+
+interface RoundRetractEvent {
+  readonly type: 'round-retract'
+  readonly round: number
+  readonly reason: string
+}
+
+interface RoundRetryEvent {
+  readonly type: 'round-retry'
+  readonly round: number
+  readonly attempt: number
+  readonly model: string
+  readonly delayMs: number
+  readonly error: ErrorJson
+}
+
+interface RoundStartEvent {
+  readonly type: 'round-start'
+  readonly round: number
+  readonly model: string
+  readonly heard?: readonly number[]
+}
+
+interface RoundTimings {
+  readonly firstEventMs?: number
+  readonly ms: number
+  readonly tokensPerSecond?: number
+}
+
+interface RunEndEvent {
+  readonly type: 'run-end'
+  readonly outcome: Outcome
+  readonly finish?: RoundFinish
+  readonly usage: Usage
+  readonly error?: ErrorJson
+}
+
+type RunEvent<Calls = CallEvent> =
+  | RunStartEvent
+  | RoundStartEvent
+  | RoundRetryEvent
+  | RoundRetractEvent
+  | RoundEndEvent
+  | Exclude<ModelEvent, RestartEvent | DoneEvent | CallEvent>
+  | Calls
+  | ToolProgressEvent
+  | ApprovalEvent
+  | InputEvent
+  | SummaryEvent
+  | RunEndEvent
+
+interface RunStartEvent {
+  readonly type: 'run-start'
+  readonly version: number
+  readonly runId: string
+  readonly agent: string
+  readonly input: readonly Message[]
+  readonly repairs?: readonly string[]
+  readonly resumes?: string
+  readonly heard?: readonly number[]
+  readonly losses?: number
+  readonly trace?: string
+}
+
+interface SignalOptions {
+  readonly quotas?: Quotas | undefined
+  readonly label?: ThreadLabel | undefined
+}
+
+interface SnapshotWrite {
+  readonly parts: Iterable<readonly [name: string, text: string]>
+  readonly head?:
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+}
+
+interface StopEvent {
+  readonly type: 'stop'
+  readonly reason: string
+}
+
+interface StoredThread extends ThreadInfo {
+  readonly bytes: number
+  readonly caller?: string | undefined
+}
+
+interface SummaryEvent {
+  readonly type: 'summary'
+  readonly replaces: number
+  readonly message: UserMessage
+  readonly usage?: Partial<Usage>
+}
+
+interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+interface TextEvent {
+  readonly type: 'text'
+  readonly text: string
+}
+
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly unheard?: string
+  readonly opaque?: ProviderData
+}
+
+type ThreadEvent = RunEvent | StopEvent | HeardEvent
+
+interface ThreadInfo {
+  readonly id: string
+  readonly agent: string
+  readonly title?: string
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly forkedFrom?: {
+    readonly id: string
+    readonly seq: number
+  }
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly head: number
+  readonly status: ThreadStatus
+}
+
+interface ThreadLabel {
+  readonly title?: string | undefined
+  readonly search: string
+}
+
+interface ThreadPage {
+  readonly threads: readonly ThreadInfo[]
+  readonly next?: string
+}
+
+type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface ThreadStore {
+  create(thread: NewThread, options?: CreateOptions): Promise<boolean>
+  fork(threadId: string, at: number, thread: NewThread, options?: ForkOptions): Promise<boolean>
+  get(threadId: string): Promise<StoredThread | undefined>
+  list(options: ListOptions): Promise<ThreadPage>
+  delete(threadId: string): Promise<boolean>
+  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
+  signal(
+    threadId: string,
+    key: string | undefined,
+    event: ThreadEvent,
+    options?: SignalOptions,
+  ): Promise<{
+    readonly entry: Entry
+    readonly repeated: boolean
+  }>
+  read(
+    threadId: string,
+    options: {
+      readonly after: number
+      readonly limit: number
+      readonly split?: boolean | undefined
+    },
+  ): Promise<readonly Entry[]>
+  claim(
+    threadId: string,
+    owner: string,
+    leaseMs: number,
+    runs?: number,
+  ): Promise<
+    | {
+        readonly lease: Lease
+        readonly losses: number
+      }
+    | undefined
+  >
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
+  release(
+    lease: Lease,
+    left: {
+      readonly head: number
+      readonly status: 'idle' | 'waiting' | 'runnable'
+    },
+  ): Promise<'released' | 'moved' | 'fenced'>
+  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  usage(caller: string): Promise<CallerUsage>
+  snapshot(
+    threadId: string,
+    upTo?: number,
+  ): Promise<
+    | {
+        readonly seq: number
+        readonly state: string
+      }
+    | undefined
+  >
+  snapshotPart(threadId: string, name: string): Promise<string | undefined>
+  saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
+  compact(threadId: string, upTo: number): Promise<void>
+  watch(listener: WatchListener): () => void
+  close(): Promise<void>
+}
+
+interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: Name
+  readonly input: Input
+  readonly problem?: string
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  readonly input: JsonObject
+  readonly raw?: string
+  readonly opaque?: ProviderData
+}
+
+interface ToolInputEvent {
+  readonly type: 'tool-input'
+  readonly callId: string
+  readonly delta: string
+}
+
+interface ToolInputStartEvent<Name extends string = string> {
+  readonly type: 'tool-input-start'
+  readonly callId: string
+  readonly name: Name
+}
+
+interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+interface ToolProgressEvent {
+  readonly type: 'tool-progress'
+  readonly callId: string
+  readonly data?: JsonValue
+  readonly event?: RunEvent
+}
+
+interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly name: Name
+  readonly output: readonly Part[]
+  readonly shown?: readonly Part[]
+  readonly status: CallStatus
+  readonly isError: boolean
+  readonly ms: number
+  readonly overlapMs: number
+  readonly permission?: Permission
+}
+
+type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: Name
+  readonly attempt: number
+  readonly input?: Input
+  readonly permission?: Permission
+}
+
+interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}
+
+interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly UserPart[]
+}
+
+type UserPart = TextPart | ImagePart | FilePart
+
+type WatchListener = (threadId: string, head?: number) => void
+
+declare function memoryStore(options?: MemoryStoreOptions): ThreadStore
+
+export {
+  type Batch,
+  type CallerUsage,
+  type CreateOptions,
+  type ForkOptions,
+  type Lease,
+  type ListOptions,
+  type MemoryStoreOptions,
+  type NewThread,
+  type SignalOptions,
+  type SnapshotWrite,
+  type StoredThread,
+  type ThreadLabel,
+  type ThreadStore,
+  memoryStore,
+}
