@@ -18,6 +18,8 @@ async function declarationsOf(folder: string, file: string): Promise<string> {
     cwd: folder,
     input: file,
     external: (id) => /^(#|[^./])/.test(id),
+    // It tells each time with which compiler it was made.
+    logLevel: 'silent',
     plugins: [dts({ dtsInput: true, sourcemap: false })],
   })
   const { output } = await bundle.generate({ codeSplitting: false, comments: false })

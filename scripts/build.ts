@@ -78,6 +78,8 @@ async function buildDeclarations(folder: string, name: string, manifest: Manifes
     input: Object.fromEntries(entryPoints(manifest).map((entry) => [entry, join(written, `${entry}.d.ts`)])),
     // These types are for nobody but the compiler: whoever installs the package need not install them.
     external: (id) => /^(#|[^./])/.test(id) && id !== '@standard-schema/spec',
+    // It tells each time with which compiler it was made.
+    logLevel: 'silent',
     plugins: [dts({ dtsInput: true, sourcemap: false })],
   })
   await bundle.write({ dir: join(folder, 'dist'), chunkFileNames: 'shared/[name].d.ts' })
