@@ -1,6 +1,9 @@
+import { afterEach, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
-import type { RunEvent } from '../protocol/index.ts'
+import type { DoneEvent, Model, ModelEvent, RunEvent } from '../protocol/index.ts'
 import { toolCallsOf } from '../protocol/index.ts'
+import type { ScriptRound } from '../testing/index.ts'
+import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import type { RunResult } from './run.ts'
 
@@ -26,6 +29,47 @@ export const echo = tool({
   input: z.object({ value: z.string() }),
   run: ({ value }) => value,
 })
+
+/** A round that calls `echo`. */
+export const callEcho = (value: string): ScriptRound => [{ call: 'echo', input: { value } }]
+
+/** What a stream fails with when its connection is reset. */
+export const broken = { code: 'stream_error', message: 'connection reset' } as const
+
+/** Pays back once a person has approved it. */
+export const refundOnApproval = tool({
+  name: 'refund',
+  description: 'Pays back',
+  input: z.object({ amount: z.number() }),
+  approve: true,
+  run: ({ amount }) => `refunded ${amount}`,
+})
+
+/** What `refund` has paid back; a test empties it first. */
+export const refunds: { amount: number; key: string; attempt: number }[] = []
+
+/** Pays back; only large amounts need approval. */
+export const refund = tool({
+  name: 'refund',
+  description: 'Pays back',
+  input: z.object({ amount: z.number() }),
+  approve: ({ amount }) => amount > 100 && `${amount} is a lot`,
+  run: ({ amount }, { idempotencyKey, attempt }) => {
+    refunds.push({ amount, key: idempotencyKey, attempt })
+    return `refunded ${amount}`
+  },
+})
+
+/** A model that calls `echo`, then `refund` once for each amount. */
+export const asksForRefund = (...amounts: number[]) =>
+  scriptedModel([
+    [
+      { call: 'echo', input: { value: 'x' } },
+      ...amounts.map((amount) => ({ call: 'refund', input: { amount } })),
+    ],
+    'All settled.',
+    'Not reached.',
+  ])
 
 /** A tool that finishes when it is told to; `started` resolves when it has begun. */
 export function gate(name = 'gate') {
@@ -65,5 +109,47 @@ export function pairs(result: Pick<RunResult<unknown>, 'messages'>): [callId: st
     const text = results.get(callId)
     if (text === undefined) throw new Error(`the call ${callId} has no result`)
     return [callId, text]
+  })
+}
+
+/** A model that streams exactly what it is given for each round, valid or not. */
+export function rawModel(
+  stream: (index: number, signal: AbortSignal) => unknown,
+): Model & { signals: AbortSignal[] } {
+  const signals: AbortSignal[] = []
+  return {
+    ...scriptedModel([], { id: 'raw' }),
+    signals,
+    stream(_, { signal }) {
+      signals.push(signal)
+      return stream(signals.length - 1, signal) as AsyncIterable<ModelEvent>
+    },
+  }
+}
+
+export async function* saying(...events: unknown[]) {
+  for (const event of events) yield event
+}
+
+export const done: DoneEvent = { type: 'done', finish: 'stop' }
+export const callOf = (callId: string, input: object = { value: callId }, name = 'echo') => ({
+  type: 'tool-call',
+  callId,
+  name,
+  input,
+})
+
+/** Fails each test of a file that leaves a rejection unhandled. */
+export function failOnUnhandledRejections(): void {
+  const rejections: unknown[] = []
+  const onRejection = (reason: unknown) => void rejections.push(reason)
+  beforeEach(() => {
+    rejections.length = 0
+    process.on('unhandledRejection', onRejection)
+  })
+  afterEach(async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onRejection)
+    expect(rejections).toEqual([])
   })
 }

@@ -1,7 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Model, ModelEvent, ModelStream } from '../protocol/index.ts'
 import { fakeClock } from '../testing/index.ts'
+import { collect, failOnUnhandledRejections, of, rawModel, saying } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
+
+failOnUnhandledRejections()
 
 const text = (words: string): ModelEvent => ({ type: 'text', text: words })
 const done: ModelEvent = { type: 'done', finish: 'stop' }
@@ -114,4 +117,12 @@ describe('a model that tells its events in lists', () => {
     expect(outcome).toBe('cancelled')
     expect(JSON.stringify(messages).length).toBeLessThan(2000)
   })
+})
+
+test('what a model tells of its answer stands at the end of the round, as a copy', async () => {
+  const metadata = { id: 'resp_1', deep: { n: 1 } }
+  const run = agent({ model: rawModel(() => saying(text('Hi.'), { ...done, metadata })) }).stream('go')
+  await run.result
+  metadata.deep.n = 2
+  expect(of(await collect(run), 'round-end')).toMatchObject([{ metadata: { id: 'resp_1', deep: { n: 1 } } }])
 })

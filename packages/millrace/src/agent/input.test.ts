@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { anthropic } from '../models/anthropic.ts'
 import { fromGenerate } from '../models/index.ts'
 import { openai, openaiChat } from '../models/openai.ts'
@@ -7,7 +6,6 @@ import type { InputMessage } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import type { Tool } from '../tools/index.ts'
-import { tool } from '../tools/index.ts'
 import { collect, echo } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
@@ -335,67 +333,5 @@ describe('options', () => {
     const one = agent({ model: scriptedModel([]) })
     await expect(one.run('')).rejects.toMatchObject({ op: 'agent.run', code: 'invalid_input' })
     expect(() => one.plan('')).toThrow(/empty/)
-  })
-})
-
-describe('plan', () => {
-  const ask = tool({
-    name: 'ask',
-    description: 'Asks first',
-    input: z.object({}),
-    approve: true,
-    run: () => expect.unreachable(),
-  })
-  const never = tool({
-    name: 'never',
-    description: 'Never runs',
-    input: z.object({ n: z.number() }),
-    run: () => expect.unreachable(),
-  })
-
-  test('tells the calls a model would make, running none', async () => {
-    const scripted = scriptedModel([
-      [
-        { text: 'I would…' },
-        { call: 'ask' },
-        { call: 'never', input: { n: 1 } },
-        { call: 'never', input: { n: 'x' } },
-        { call: 'nope' },
-      ],
-    ])
-    const plan = agent({ model: scripted, tools: [ask, never] }).plan('go')
-    const events = await collect(plan)
-    expect(events.some((event) => event.type === 'tool-start' || event.type === 'approval-request')).toBe(
-      false,
-    )
-    expect(await plan.result).toMatchObject({
-      outcome: 'completed',
-      text: 'I would…',
-      rounds: 1,
-      calls: [
-        { name: 'ask', needsApproval: true },
-        { name: 'never', input: { n: 1 }, needsApproval: false },
-        { name: 'never', problem: expect.stringMatching(/n: /) },
-        { name: 'nope', problem: expect.stringMatching(/no tool named 'nope'/) },
-      ],
-    })
-    expect(scripted.requests).toHaveLength(1)
-  })
-
-  test('its history is paired, so that it can be gone on with', async () => {
-    const { messages } = await agent({ model: scriptedModel([[{ call: 'ask' }]]), tools: [ask] }).plan('go')
-      .result
-    expect(messages.at(-1)).toMatchObject({
-      role: 'tool',
-      isError: true,
-      content: [{ text: 'Not run: this was only a plan.' }],
-    })
-  })
-
-  test('words alone are a plan without calls', async () => {
-    expect(await agent({ model: model() }).plan('go').result).toMatchObject({
-      outcome: 'completed',
-      calls: [],
-    })
   })
 })

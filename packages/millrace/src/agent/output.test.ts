@@ -1,8 +1,11 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import type { ScriptRound } from '../testing/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
-import { collect, echo, of } from './agent.test-kit.ts'
+import { collect, echo, failOnUnhandledRejections, of } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
+
+failOnUnhandledRejections()
 
 const recipe = z.object({ name: z.string(), steps: z.array(z.string()) })
 const soup = '{"name":"Soup","steps":["boil","serve"]}'
@@ -126,4 +129,58 @@ test('cancelled while the answer is being checked, the run is cancelled', async 
   run.cancel()
   checking.resolve()
   expect(await run.result).toMatchObject({ outcome: 'cancelled', output: undefined })
+})
+
+describe('a structured answer', () => {
+  const output = z.object({ n: z.number() })
+  const answering = (text: string, ...more: ScriptRound[]) =>
+    agent({ model: scriptedModel([text, ...more]), output }).stream('go')
+
+  test.each(['refusal', 'content-filter'] as const)('that ends with %s fails at once', async (finish) => {
+    const model = scriptedModel([[{ text: 'I cannot say that.' }, { finish }]])
+    const run = agent({ model, output, maxCorrections: 3 }).stream('go')
+    expect(await run.result).toMatchObject({ outcome: 'failed', finish, error: { code: 'invalid_output' } })
+    expect(model.requests).toHaveLength(1)
+    expect(of(await collect(run), 'input')).toEqual([])
+  })
+
+  test.each([
+    '{"n":1}',
+    ' \n{"n":1}\n',
+    '```json\n{"n":1}\n```',
+    '```\n{"n":1}\n```\n',
+    'Here you are:\n```json\n{"n":1}\n```\nAnything else?',
+    'The answer is {"n":1}.',
+  ])('may stand in prose or a code block: %j', async (text) => {
+    expect(await answering(text).result).toMatchObject({ outcome: 'completed', output: { n: 1 }, rounds: 1 })
+  })
+
+  test('may be followed by a hundred thousand empty lines', async () => {
+    const lines = '\n'.repeat(100_000)
+    for (const text of [`\`\`\`json\n{"n":1}\n\`\`\`${lines}`, `\`\`\`json${lines}{"n":1}${lines}x`]) {
+      const model = scriptedModel([text], { deltaChars: 10_000 })
+      expect(await agent({ model, output }).stream('go').result).toMatchObject({ output: { n: 1 } })
+    }
+    const model = scriptedModel([`\`\`\`json${lines}x`], { deltaChars: 10_000 })
+    expect((await agent({ model, output, maxCorrections: 0 }).stream('go').result).error?.code).toBe(
+      'invalid_output',
+    )
+  })
+
+  test('begins again in partials() when its round is retracted', async () => {
+    const clock = fakeClock()
+    const model = scriptedModel(
+      [[{ text: '{"n":1,"old":tr' }, { error: { code: 'stream_error' } }], '{"n":2}'],
+      { deltaChars: 100, clock },
+    )
+    const run = agent({ model, output, clock }).stream('go')
+    const views: string[] = []
+    const reading = (async () => {
+      for await (const view of run.partials()) views.push(JSON.stringify(view))
+    })()
+    await clock.until(reading)
+    expect(views[0]).toMatch(/^\{"n":1/)
+    expect(views.at(-1)).toBe('{"n":2}')
+    expect(await run.result).toMatchObject({ output: { n: 2 } })
+  })
 })

@@ -1,33 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { RunEvent } from '../protocol/index.ts'
+import type { Model, RunEvent } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
-import { pending, tool } from '../tools/index.ts'
-import { collect, echo, of, pairs, typesOf } from './agent.test-kit.ts'
+import type { Tool } from '../tools/index.ts'
+import { tool } from '../tools/index.ts'
+import {
+  asksForRefund,
+  collect,
+  echo,
+  failOnUnhandledRejections,
+  of,
+  pairs,
+  refund,
+  refundOnApproval,
+  refunds,
+  typesOf,
+} from './agent.test-kit.ts'
 import { agent } from './agent.ts'
+import type { AgentOptions } from './options.ts'
 
-const refunds: { amount: number; key: string; attempt: number }[] = []
-
-const refund = tool({
-  name: 'refund',
-  description: 'Pays back',
-  input: z.object({ amount: z.number() }),
-  approve: ({ amount }) => amount > 100 && `${amount} is a lot`,
-  run: ({ amount }, { idempotencyKey, attempt }) => {
-    refunds.push({ amount, key: idempotencyKey, attempt })
-    return `refunded ${amount}`
-  },
-})
-
-const asksForRefund = (...amounts: number[]) =>
-  scriptedModel([
-    [
-      { call: 'echo', input: { value: 'x' } },
-      ...amounts.map((amount) => ({ call: 'refund', input: { amount } })),
-    ],
-    'All settled.',
-    'Not reached.',
-  ])
+failOnUnhandledRejections()
 
 function desk(model = asksForRefund(500)) {
   refunds.length = 0
@@ -365,91 +357,117 @@ describe('a log that was cut off', () => {
   })
 })
 
-describe('an agent as a tool', () => {
-  const clerk = (model = asksForRefund(500)) => agent({ name: 'clerk', model, tools: [echo, refund] })
-  const boss = (
-    inner: ReturnType<typeof clerk>,
-    model = scriptedModel(script.tool('clerk', { prompt: 'refund me' }, 'The clerk did it.')),
-  ) => agent({ name: 'boss', model, tools: [inner.asTool({ description: 'Does refunds' })] })
-
-  test("its events appear as progress of the call, its answer as the call's result", async () => {
-    refunds.length = 0
-    const run = boss(clerk(asksForRefund(50))).stream('go')
-    const events = await collect(run)
-    const inner = of(events, 'tool-progress').map(({ callId, event }) => {
-      expect(callId).toBe('call_1')
-      return event as RunEvent
-    })
-    expect(inner[0]).toMatchObject({ type: 'run-start', agent: 'clerk', input: [{ content: 'refund me' }] })
-    expect(of(inner, 'tool-result').map((event) => event.name)).toEqual(['echo', 'refund'])
-    expect(inner.at(-1)).toMatchObject({ type: 'run-end', outcome: 'completed' })
-    expect(pairs(await run.result)).toEqual([['call_1', 'All settled.']])
-    expect(refunds).toHaveLength(1)
-  })
-
-  test('a failure inside is told to the caller', async () => {
-    const run = boss(clerk(scriptedModel(script.failing({ code: 'auth', message: 'bad key' })))).stream('go')
-    expect(pairs(await run.result)).toEqual([['call_1', 'The tool failed: bad key']])
-  })
-
-  test('cancelling the caller cancels it', async () => {
-    const run = boss(clerk(scriptedModel(script.hanging('Working')))).stream('go')
-    for await (const event of run) if (event.type === 'tool-progress' && event.event?.type === 'text') break
-    run.cancel()
-    expect(await run.result).toMatchObject({ outcome: 'cancelled' })
-  })
-
-  test("a person's decision reaches a call inside it, also from the events alone", async () => {
-    refunds.length = 0
-    const inner = clerk()
-    const first = boss(inner).stream('go')
-    const events = await collect(first)
-    expect(events.at(-1)).toMatchObject({ outcome: 'suspended' })
-    expect((await first.result).approvals).toMatchObject([
-      { callId: 'call_1/call_2', name: 'refund', input: { amount: 500 } },
-    ])
-
-    const outer = boss(inner, scriptedModel(['The clerk did it.']))
-    const second = outer.resume(JSON.parse(JSON.stringify(events)), {
-      decisions: [{ callId: 'call_1/call_2', approved: true }],
-    })
-    const more = await collect(second)
-    expect(refunds).toHaveLength(1)
-    expect(refunds[0]?.key).toMatch(/:call_2$/)
-    expect(of(more, 'tool-start')).toMatchObject([{ callId: 'call_1', attempt: 2 }])
-    expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
-  })
-
-  test('waiting for nothing is refused, and told as a failure of the tool', async () => {
-    const idle = tool({
-      name: 'idle',
-      description: 'Waits for nothing',
-      input: z.object({}),
-      run: () => pending([]),
-    })
-    const run = agent({ model: scriptedModel(script.tool('idle', {}, 'Done.')), tools: [idle] }).stream('go')
-    expect(pairs(await run.result)[0]?.[1]).toMatch(/nothing to wait for/)
-  })
-
-  test('cut off anywhere, it goes on where it stood and repeats nothing', async () => {
-    const answering = (answer: string, ask: Parameters<typeof scriptedModel>[0] & readonly unknown[]) =>
-      scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? answer : (ask[0] as never)))
-    const make = () =>
-      boss(
-        clerk(answering('All settled.', [[{ call: 'refund', input: { amount: 5 } }]])),
-        answering('Done.', [[{ call: 'clerk', input: { prompt: 'x' } }]]),
-      )
-    const whole = await collect(make().stream('go'))
-    for (let length = 1; length < whole.length; length++) {
-      refunds.length = 0
-      const log = whole.slice(0, length)
-      const startedBefore = log.some(
-        (event) => event.type === 'tool-progress' && event.event?.type === 'tool-start',
-      )
-      const result = await make().resume(log).result
-      expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
-      expect(pairs(result)).toHaveLength(1)
-      expect(refunds).toHaveLength(startedBefore ? 0 : 1)
+describe('resuming', () => {
+  const desk = (more: Partial<AgentOptions> = {}) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : [{ call: 'refund', input: { amount: 5 } }],
+    )
+    return {
+      model,
+      desk: agent({ model, tools: [refundOnApproval], ...more } as { model: Model; tools: Tool[] }),
     }
+  }
+  const yes = { callId: 'call_1', approved: true }
+
+  test('a run does not listen to the signal of the one before it', async () => {
+    const request = new AbortController()
+    const first = desk().desk.stream('go', { signal: request.signal })
+    await first.result
+    request.abort()
+    expect(await first.resume(yes).result).toMatchObject({ outcome: 'completed', text: 'Done.' })
+  })
+
+  test('a run takes options of its own, and keeps the others', async () => {
+    const contexts: unknown[] = []
+    const { desk: one, model } = desk({ beforeCall: ({ context }) => void contexts.push(context) })
+    const first = one.stream('go', { context: 'mine', settings: { temperature: 0.5 }, maxRounds: 5 })
+    await first.result
+    const request = new AbortController()
+    const second = first.resume(yes, { settings: { seed: 7 }, signal: request.signal })
+    await second.result
+    expect(contexts).toEqual(['mine'])
+    expect(model.requests[1]?.settings).toEqual({ seed: 7 })
+    const aborted = AbortSignal.abort('too late')
+    const again = desk().desk.stream('go')
+    await again.result
+    expect(await again.resume(yes, { signal: aborted }).result).toMatchObject({
+      outcome: 'cancelled',
+      error: { message: 'too late' },
+    })
+    const third = desk().desk.stream('go')
+    await third.result
+    expect(() => third.resume(yes, { maxRound: 1 } as never)).toThrow(/did you mean 'maxRounds'/)
+    expect((await third.resume(yes).result).outcome).toBe('completed')
+  })
+
+  test('the second half of two runs is refused without the first', async () => {
+    const { desk: one } = desk()
+    const first = one.stream('go')
+    const before = await collect(first)
+    const after = await collect(first.resume(yes))
+    expect(() => one.resume(after.slice(0, -1))).toThrow(/put the events of that run before them/)
+    expect(await one.resume([...before, ...after.slice(0, -1)]).result).toMatchObject({
+      outcome: 'completed',
+    })
+  })
+
+  const start = {
+    type: 'run-start',
+    version: 1,
+    runId: 'R',
+    agent: 'a',
+    input: [{ role: 'user', content: 'x' }],
+  }
+  test.each<[string, unknown, unknown, RegExp]>([
+    ['a run-start without input', [{ ...start, input: [] }], {}, /has no input/],
+    ['a run-start whose input is missing', [{ ...start, input: undefined }], {}, /has no input/],
+    ['an event that is null', [start, null], {}, /events\[1\] is not an event: null/],
+    ['an event without a type', [start, {}], {}, /events\[1\] is not an event/],
+    ['options that are null', [start], null, /options of a run must be an object, not null/],
+    ['decisions that are null', [start], { decisions: null }, /decisions must be an array/],
+  ])('%s is refused', (_, events, options, message) => {
+    const model = scriptedModel([])
+    expect(() => agent({ model }).resume(events as never, options as never)).toThrow(message)
+    expect(model.requests).toEqual([])
+  })
+
+  test('a call that is run again after a crash is run with what it ran with, whatever the hook would say now', async () => {
+    const inputs: unknown[] = []
+    const hooked: unknown[] = []
+    const again = tool({
+      name: 'again',
+      description: 'May be repeated',
+      input: z.object({ value: z.string() }),
+      repeat: 'safe',
+      run: ({ value }, { attempt }) => void inputs.push([attempt, value]),
+    })
+    const make = (stamp: string) =>
+      agent({
+        model: scriptedModel(({ messages }) =>
+          messages.some(({ role }) => role === 'tool') ? 'Done.' : [{ call: 'again', input: { value: 'x' } }],
+        ),
+        tools: [again],
+        beforeCall: ({ input }) => {
+          hooked.push(stamp)
+          return { input: { value: `${input.value} ${stamp}` } }
+        },
+      })
+    const events = await collect(make('before').stream('go'))
+    const started = events.findIndex(({ type }) => type === 'tool-start')
+    await make('after').resume(events.slice(0, started + 1)).result
+    expect(inputs).toEqual([
+      [1, 'x before'],
+      [2, 'x before'],
+    ])
+    expect(hooked).toEqual(['before'])
+  })
+
+  test('a tool that prepareRound gave is there again for the call that waited', async () => {
+    const model = scriptedModel([[{ call: 'refund', input: { amount: 5 } }], 'Done.'])
+    const first = agent({ model, prepareRound: () => ({ tools: [refundOnApproval] }) }).stream('go')
+    expect(await first.result).toMatchObject({ outcome: 'suspended' })
+    const result = await first.resume({ callId: 'call_1', approved: true }).result
+    expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
+    expect(pairs(result)).toEqual([['call_1', 'refunded 5']])
   })
 })

@@ -3,10 +3,9 @@ import { z } from 'zod'
 import type { ScriptRound } from '../testing/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
-import { gate } from './agent.test-kit.ts'
+import { broken, gate } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
-const broken = { code: 'stream_error', message: 'connection reset' } as const
 const notice = '\n[stream interrupted, answer restarts]\n'
 /** The second round breaks off after a few words. */
 const rounds: readonly ScriptRound[] = [

@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Model } from '../protocol/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
-import { collect, echo, gate, of, pairs, typesOf } from './agent.test-kit.ts'
+import { collect, echo, failOnUnhandledRejections, gate, of, pairs, typesOf } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
+
+failOnUnhandledRejections()
 
 test('a run is started by stream() itself and its first event is there without waiting for the model', async () => {
   const run = agent({ model: scriptedModel(script.hanging()) }).stream('hi')
@@ -248,68 +249,6 @@ test('results enter the history in call order, whichever tool is first', async (
   ])
 })
 
-test('cancelling closes the stream with stream_interrupted as its last event', async () => {
-  const run = agent({ model: scriptedModel(script.hanging('Half a')) }).stream('hi')
-  const reader = run[Symbol.asyncIterator]()
-  const seen = [await reader.next(), await reader.next(), await reader.next()]
-  expect(seen.at(-1)?.value).toMatchObject({ type: 'text', text: 'Half a' })
-  run.cancel('changed my mind')
-  expect((await reader.next()).value).toMatchObject({ type: 'round-end', finish: 'interrupted' })
-  expect((await reader.next()).value).toMatchObject({
-    type: 'run-end',
-    outcome: 'cancelled',
-    error: { code: 'stream_interrupted', message: 'changed my mind' },
-  })
-  expect(await reader.next()).toEqual({ done: true, value: undefined })
-  expect(await run.result).toMatchObject({
-    outcome: 'cancelled',
-    text: 'Half a',
-    messages: [{}, { role: 'assistant', content: [{ text: 'Half a' }] }],
-  })
-})
-
-test('cancel reaches the model and every tool, and does not wait for one that ignores it', async () => {
-  const slow = gate()
-  let modelSignal: AbortSignal | undefined
-  const inner = scriptedModel([[{ call: 'gate' }, { hang: true }]])
-  const model: Model = {
-    ...inner,
-    stream(request, options) {
-      modelSignal = options.signal
-      return inner.stream(request, options)
-    },
-  }
-  const run = agent({ model, tools: [slow.tool] }).stream('go')
-  const toolSignal = await slow.started
-  run.cancel('enough')
-  // No timer, no further turn: the end is in the log when cancel() returns.
-  const late = collect(run)
-  slow.open('too late')
-  const events = await late
-  expect([modelSignal?.aborted, toolSignal.aborted]).toEqual([true, true])
-  expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
-  expect(pairs(await run.result)).toEqual([['call_1', 'Not finished: enough.']])
-  await new Promise(setImmediate)
-  expect(await collect(run)).toEqual(events)
-})
-
-test("the caller's signal cancels, and a run that is over lets go of it", async () => {
-  const controller = new AbortController()
-  const one = agent({ model: scriptedModel(script.hanging()) })
-  const run = one.stream('hi', { signal: controller.signal })
-  controller.abort(new Error('page closed'))
-  expect((await run.result).error).toMatchObject({ code: 'stream_interrupted', message: 'page closed' })
-  const already = one.stream('hi', { signal: AbortSignal.abort() })
-  expect(await already.result).toMatchObject({ outcome: 'cancelled', rounds: 0 })
-})
-
-test('cancelling a run that is over changes nothing', async () => {
-  const run = agent({ model: scriptedModel(script.text('done')) }).stream('hi')
-  await run.result
-  run.cancel()
-  expect((await collect(run)).at(-1)).toMatchObject({ outcome: 'completed' })
-})
-
 test('a failure is the last event and in the result; run() rejects with it', async () => {
   const failing = () =>
     agent({ model: scriptedModel(script.failing({ code: 'auth', message: 'bad key', status: 401 })) })
@@ -351,39 +290,6 @@ test('a hundred runs at once do not mix', async () => {
     expect(pairs(result).map(([, text]) => text)).toEqual([`question ${index}`])
   }
   expect(new Set(results.map((result) => result.runId)).size).toBe(100)
-})
-
-test('steering reaches the next round, behind the results', async () => {
-  const slow = gate()
-  const model = scriptedModel([[{ call: 'gate' }], 'As you wish.'])
-  const run = agent({ model, tools: [slow.tool] }).stream('go')
-  await slow.started
-  expect(run.steer('in French, please')).toBe(true)
-  slow.open('opened')
-  const { messages } = await run.result
-  expect(model.requests[1]?.messages.slice(-2)).toMatchObject([
-    { role: 'tool' },
-    { role: 'user', content: 'in French, please' },
-  ])
-  expect(messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant'])
-  expect(of(await collect(run), 'input')).toMatchObject([{ mode: 'steer' }])
-})
-
-test('a run that was about to end answers what was said to it meanwhile', async () => {
-  const clock = fakeClock()
-  const model = scriptedModel([[{ text: 'First.' }, { pause: 50 }], 'Second.'], { clock })
-  const run = agent({ model, clock }).stream('go')
-  await clock.advance(20)
-  run.steer('and then?')
-  expect(await clock.until(run.result)).toMatchObject({ outcome: 'completed', text: 'Second.', rounds: 2 })
-  expect(run.steer('too late')).toBe(false)
-})
-
-test('nonsense is not said to a run', () => {
-  const run = agent({ model: scriptedModel(script.hanging()) }).stream('go')
-  expect(() => run.steer('  ')).toThrow(/empty/)
-  expect(() => run.steer({ role: 'assistant', content: [] } as never)).toThrow(/only a user message/)
-  run.cancel()
 })
 
 test('a web stream gives the events, and cancelling it only stops the reading', async () => {
@@ -429,38 +335,31 @@ test("a tool is given its call's ids, the caller's context, and a key that does 
   ])
 })
 
-test('a tool can watch its arguments arrive', async () => {
-  const seen: string[] = []
-  const write = tool({
-    name: 'write',
-    description: 'Writes',
-    input: z.object({ path: z.string(), text: z.string() }),
-    onInput: (partial, { callId }) => seen.push(`${callId} ${JSON.stringify(partial)}`),
-    run: () => 'written',
-  })
-  const model = scriptedModel(script.tool('write', { path: 'a', text: 'hello' }, 'ok'), { deltaChars: 8 })
-  await agent({ model, tools: [write] }).run('go')
-  expect(seen).toEqual([
-    'call_1 {}',
-    'call_1 {"path":"a"}',
-    'call_1 {"path":"a","text":"hell"}',
-    'call_1 {"path":"a","text":"hello"}',
-  ])
-})
+describe('a reader that leaves while it waits', () => {
+  const waiting = () => agent({ model: scriptedModel(script.hanging()) }).stream('go')
 
-test('a tool that fails while its arguments arrive is not run, and the model is told', async () => {
-  const write = tool({
-    name: 'write',
-    description: 'Writes',
-    input: z.object({ path: z.string() }),
-    onInput: () => {
-      throw new Error('no such display')
-    },
-    run: () => expect.unreachable(),
+  test.each(['text', 'partials'] as const)('%s() is closed at once', async (which) => {
+    const run = waiting()
+    const iterator = run[which]()[Symbol.asyncIterator]()
+    const next = iterator.next()
+    // Until it has read what there is, and really waits.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined })
+    expect(await next).toEqual({ done: true, value: undefined })
+    run.cancel()
   })
-  const result = await agent({
-    model: scriptedModel(script.tool('write', { path: 'a' }, 'ok')),
-    tools: [write],
-  }).run('go')
-  expect(pairs(result)[0]?.[1]).toMatch(/no such display/)
+
+  test('a web stream of the words can be cancelled', async () => {
+    const run = waiting()
+    const from = (ReadableStream as unknown as { from(words: AsyncIterable<string>): ReadableStream<string> })
+      .from
+    const reader = from(run.text()).getReader()
+    const read = reader.read()
+    await new Promise((resolve) => setImmediate(resolve))
+    await reader.cancel()
+    expect(await read).toMatchObject({ done: true })
+    await run.toReadableStream().cancel()
+    run.cancel()
+    expect((await run.result).outcome).toBe('cancelled')
+  })
 })
