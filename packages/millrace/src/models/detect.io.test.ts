@@ -78,6 +78,16 @@ describe('keys in the environment', () => {
       else process.env.ANTHROPIC_API_KEY = before
     }
   })
+
+  test.each([
+    { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'nonsense' },
+    { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'nonsense' },
+    { OPENAI_API_KEY: 5 as never },
+  ])('that cannot be used are passed over: %j', async (env) => {
+    const { model, why } = await detectModel({ env, local: {} })
+    expect(model).toBeUndefined()
+    expect(why).not.toBe('')
+  })
 })
 
 describe('local servers', () => {
@@ -127,6 +137,26 @@ describe('local servers', () => {
     expect(why).toMatch(
       /^no model found: none of ANTHROPIC_API_KEY, OPENAI_API_KEY, .* is set, and no local server answers$/,
     )
+  })
+
+  test('an address is one, and Ollama’s port may be any', async () => {
+    for (const url of ['box:11434', 'http://u:p@host', 'nowhere'])
+      await expect(detectModel({ env: {}, local: { ollama: url } })).rejects.toMatchObject({
+        code: 'invalid_input',
+      })
+    const asked: string[] = []
+    const fetch = async (url: string) => {
+      asked.push(url)
+      return new Response('no')
+    }
+    for (const OLLAMA_HOST of ['box', 'box:80', 'https://box', '0.0.0.0:1'])
+      await detectModel({ env: { OLLAMA_HOST }, fetch })
+    expect(asked.filter((url) => !/:(1234|8080)\//.test(url))).toEqual([
+      'http://box:11434/v1/models',
+      'http://box/v1/models',
+      'https://box/v1/models',
+      'http://127.0.0.1:1/v1/models',
+    ])
   })
 })
 

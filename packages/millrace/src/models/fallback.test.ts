@@ -3,7 +3,7 @@ import { agent } from '../agent/index.ts'
 import type { Model, ModelEvent } from '../protocol/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
-import { fallback } from './index.ts'
+import { fallback, fromGenerate } from './index.ts'
 
 const request = { messages: [{ role: 'user' as const, content: 'hi' }], tools: [], settings: {} }
 
@@ -116,6 +116,11 @@ describe('by itself', () => {
     const blind = scriptedModel([], { id: 'blind', capabilities: { images: false } })
     const model = fallback([scriptedModel([], { id: 'keen' }), blind])
     expect(model).toMatchObject({ id: 'keen or blind', capabilities: { images: false, tools: true } })
+  })
+
+  test('a model that ends without a word is passed over', async () => {
+    const silent: Model = { ...fromGenerate(() => ''), async *stream() {} }
+    expect(words(await drain(fallback([silent, fromGenerate(() => 'hello')])))).toBe('hello')
   })
 })
 

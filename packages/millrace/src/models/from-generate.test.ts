@@ -100,6 +100,18 @@ describe('a whole answer', () => {
     ])
     expect(events.at(-1)).toStrictEqual({ type: 'done', finish: 'length' })
   })
+
+  test('a call that was cut off is not run', async () => {
+    const ran: unknown[] = []
+    const model = fromGenerate(() => ({ calls: [{ name: 'del', arguments: '' }], finish: 'length' }))
+    await agent({
+      model,
+      tools: [
+        tool({ name: 'del', description: 'Deletes', input: z.object({}), run: (input) => ran.push(input) }),
+      ],
+    }).run('x')
+    expect(ran).toEqual([])
+  })
 })
 
 describe('what the function returns is checked', () => {
@@ -138,6 +150,16 @@ describe('what the function returns is checked', () => {
     const events = await returning({ text: 'a', usage: { inputTokens: 3, outputTokens: 'many', total: 9 } })
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 3 } })
   })
+
+  test('a generator is no answer', async () => {
+    async function* words() {
+      yield 'a'
+    }
+    await expect(told(words as never)).rejects.toMatchObject({
+      code: 'llm_error',
+      message: expect.stringContaining('is a stream'),
+    })
+  })
 })
 
 describe('the model', () => {
@@ -171,6 +193,7 @@ describe('the model', () => {
     ['gpt', {}, 'fromGenerate takes a function such as async'],
     [() => '', { model: 'x' }, "the option of fromGenerate() 'model' does not exist"],
     [() => '', { id: '' }, "the option of fromGenerate() 'id' must be text"],
+    [() => '', null as never, 'must be an object, not null'],
   ])('%s with %j is refused', (generate, options, message) => {
     expect(() => fromGenerate(generate as Generate, options)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),

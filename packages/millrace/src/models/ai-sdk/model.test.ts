@@ -135,6 +135,36 @@ describe('a cancel', () => {
     expect((await hear(model)).events).toHaveLength(1)
     await cancelled.promise
   })
+
+  test('leaves no listener on the signal after the end', async () => {
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners++
+      add(...args)
+    }
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners--
+      remove(...args)
+    }
+    const stream = () =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: {} })
+          controller.close()
+        },
+      })
+    const model = fromAISDK({
+      specificationVersion: 'v4',
+      provider: 'p',
+      modelId: 'm',
+      doStream: async () => ({ stream: stream() }),
+    })
+    await Array.fromAsync(model.stream(request, { signal }))
+    expect(listeners).toBe(0)
+  })
 })
 
 describe('a turn that the provider pauses', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../protocol/index.ts'
 import { foldMessage } from '../../protocol/index.ts'
 import type { Part } from './ai-sdk.test-kit.ts'
 import { handMade, hear, stop, toolCalls, usage } from './ai-sdk.test-kit.ts'
+import { partReader } from './parts.ts'
 
 const told = async (...parts: Part[]) => {
   const { events, error } = await hear(handMade([parts]))
@@ -210,6 +212,33 @@ describe('calls', () => {
     const events = await told(call('{}'), { type: 'finish', finishReason: { unified, raw: 'x' }, usage })
     expect(events.at(-1)).toMatchObject({ finish: 'tool-calls' })
   })
+
+  test.each(['', ' ', '{}', '{"id":'])('that are cut off are not closed: %j', (input) => {
+    const finish = (unified: string) => ({
+      type: 'finish',
+      finishReason: { unified, raw: unified },
+      usage: {},
+    })
+    const parts = (unified: string) => {
+      const events: ModelEvent[] = []
+      const reader = partReader(events, {
+        provider: 'p',
+        toolNames: new Set(['del']),
+        failure: (error) => error as never,
+      })
+      reader.read({ type: 'tool-input-start', id: 't', toolName: 'del' })
+      reader.read({ type: 'tool-call', toolCallId: 't', toolName: 'del', input })
+      try {
+        reader.read(finish(unified))
+      } catch {
+        // `interrupted` is a failure.
+      }
+      return events.filter(({ type }) => type === 'tool-call')
+    }
+    expect(parts('length')).toEqual([])
+    expect(parts('interrupted')).toEqual([])
+    expect(parts('tool-calls')).toHaveLength(1)
+  })
 })
 
 describe('a tool that the provider runs', () => {
@@ -284,6 +313,29 @@ describe('a tool that the provider runs', () => {
       handMade([[{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 's' }]]),
     )
     expect(error).toMatchObject({ code: 'llm_error', message: expect.stringContaining('asks for none') })
+  })
+
+  test('stands behind the calls that came before it', () => {
+    const events: ModelEvent[] = []
+    const reader = partReader(events, {
+      provider: 'p',
+      toolNames: new Set(['del']),
+      failure: (error) => error as never,
+    })
+    reader.read({ type: 'tool-call', toolCallId: 'a', toolName: 'del', input: '{"id":1}' })
+    reader.read({
+      type: 'tool-call',
+      toolCallId: 'b',
+      toolName: 'search',
+      input: '{}',
+      providerExecuted: true,
+    })
+    expect(events.map(({ type }) => type)).toEqual([
+      'tool-input-start',
+      'tool-input',
+      'tool-call',
+      'provider-tool',
+    ])
   })
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject, Message } from '../../protocol/index.ts'
 import { look } from '../openai-chat/conversation.test-kit.ts'
+import { del, sent, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
@@ -81,4 +82,15 @@ test('where the provider is to mark by itself, it does so alone', () => {
   expect(marks(beginning, { extra: { cache_control: { type: 'ephemeral' } } })).toEqual([
     ['', { type: 'ephemeral' }],
   ])
+})
+
+test('a caller who sets marks sets them all', async () => {
+  const search = { type: 'web_search_20250305', name: 'web_search', cache_control: { type: 'ephemeral' } }
+  const tools = [{ ...del, inputSchema: {} }]
+  const body = await sent('Messages', {
+    messages: [{ role: 'system', content: 's' }, user],
+    tools,
+    settings: { extra: { tools: [search] } },
+  })
+  expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(1)
 })

@@ -1,6 +1,8 @@
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, test } from 'vitest'
 import type { AssistantPart, Message, UserPart } from '../../protocol/index.ts'
+import { recorder } from '../openai-chat/provider.test-kit.ts'
+import { openWire, read, sent } from '../wires.test-kit.ts'
 import { anthropicMessages } from './messages.ts'
 
 const turnsOf = (...messages: readonly Message[]) => anthropicMessages(messages, 'anthropic').turns
@@ -178,4 +180,61 @@ describe('files', () => {
     )
     expect(() => sent({ mediaType: 'text/plain', url: 'https://example.com/a.txt' })).toThrow('by its URL')
   })
+})
+
+test('a file in what is to be answered is refused, also if more was said after it', async () => {
+  const { fetch } = recorder()
+  const file: Message = { role: 'user', content: [{ type: 'file', mediaType: 'video/mp4', data: 'AAAA' }] }
+  const { error } = await read(openWire('Messages', fetch), {
+    messages: [file, user('x')],
+    tools: [],
+    settings: {},
+  })
+  expect(error).toMatchObject({ code: 'invalid_input' })
+})
+
+test('nothing of a turn is left that would be thinking alone', async () => {
+  const thought = {
+    type: 'reasoning',
+    text: 'x',
+    opaque: { provider: 'anthropic', data: { type: 'thinking', signature: 's' } },
+  } as const
+  const data = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
+  const search = {
+    type: 'provider-tool',
+    callId: 'srvtoolu_1',
+    name: 'web_search',
+    opaque: { provider: 'anthropic', data },
+  } as const
+  const { messages } = await sent('Messages', {
+    messages: [user('x'), { role: 'assistant', content: [thought, search] }, user('x')],
+  })
+  expect(JSON.stringify(messages)).not.toContain('thinking')
+})
+
+test('a conversation that the assistant opened begins with the user for Anthropic', async () => {
+  const hello: Message = { role: 'assistant', content: [{ type: 'text', text: 'Hello!' }] }
+  const { messages } = await sent('Messages', { messages: [hello, user('x')] })
+  expect((messages as { role: string }[]).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+})
+
+test('a tool of Anthropic whose result never came is left out, unless it is still to come', async () => {
+  const data = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
+  const search = {
+    type: 'provider-tool',
+    callId: 'srvtoolu_1',
+    name: 'web_search',
+    opaque: { provider: 'anthropic', data },
+  } as const
+  const cut: Message = { role: 'assistant', content: [{ type: 'text', text: 'a' }, search] }
+  expect(JSON.stringify(await sent('Messages', { messages: [user('x'), cut, user('x')] }))).not.toContain(
+    'srvtoolu_1',
+  )
+  const waiting: Message[] = [
+    { role: 'assistant', content: [search, { type: 'tool-call', callId: 'c1', name: 'del', input: {} }] },
+    { role: 'tool', callId: 'c1', name: 'del', content: [{ type: 'text', text: 'r' }] },
+  ]
+  expect(JSON.stringify(await sent('Messages', { messages: [user('x'), ...waiting] }))).toContain(
+    'srvtoolu_1',
+  )
 })

@@ -3,6 +3,7 @@ import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/m
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { JsonObject, Message, ModelRequest, ModelSettings } from '../../protocol/index.ts'
 import { conversation, longId, look, pdf, png, wait } from '../openai-chat/conversation.test-kit.ts'
+import { del, sent, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
 import type { AnthropicExtra } from './model.ts'
 import { anthropicBody } from './request.ts'
@@ -287,6 +288,26 @@ describe('thinking', () => {
       enabled,
     )
   })
+
+  test('stays on through a turn that began with it', async () => {
+    const thought = {
+      type: 'reasoning',
+      text: 'x',
+      opaque: { provider: 'anthropic', data: { type: 'thinking', signature: 's' } },
+    } as const
+    const round = (callId: string, thinks: boolean): Message[] => [
+      {
+        role: 'assistant',
+        content: [...(thinks ? [thought] : []), { type: 'tool-call', callId, name: 'del', input: {} }],
+      },
+      { role: 'tool', callId, name: 'del', content: [{ type: 'text', text: 'r' }] },
+    ]
+    const settings = { reasoning: 'low' } as const
+    const begun = [user, ...round('a', true), ...round('b', false)]
+    expect(await sent('Messages', { messages: begun, settings })).toHaveProperty('thinking')
+    const elsewhere = [user, ...round('a', false), ...round('b', true)]
+    expect(await sent('Messages', { messages: elsewhere, settings })).not.toHaveProperty('thinking')
+  })
 })
 
 describe('a schema for the answer', () => {
@@ -320,5 +341,13 @@ describe('a schema for the answer', () => {
     }
     const settings: ModelSettings = { reasoning: 'low', extra: { output_config: { effort: 'max' } } }
     expect(field('output_config', { model: 'claude-opus-4-6', output, settings })).toEqual(expected)
+  })
+})
+
+test('a tool that Anthropic defines takes the place of ours of that name', async () => {
+  const tools = [{ ...del, name: 'bash', inputSchema: {} }]
+  const settings = { extra: { tools: [{ type: 'bash_20250124', name: 'bash' }] } }
+  expect(await sent('Messages', { tools, settings })).toMatchObject({
+    tools: [{ type: 'bash_20250124', name: 'bash' }],
   })
 })

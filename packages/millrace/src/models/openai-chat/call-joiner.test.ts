@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../../test/size.ts'
+import { callsIn as callsOf, told } from '../wires.test-kit.ts'
 import { calling, chunk, ended, hear, type Piece } from './chat.test-kit.ts'
 
 const rome = { callId: 'a', name: 'weather', input: { city: 'Rome' } }
@@ -359,20 +360,19 @@ describe('several calls', () => {
     )
     expect(calls).toEqual([rome, { ...noon, callId: 'a_2' }])
   })
-})
 
-describe('a cut', () => {
-  const first = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
-
-  test.each(['length', 'content_filter'])('by %s leaves the open call unclosed', (reason) => {
-    const cut = calling({ index: 1, id: 'b', name: 'time', args: '{"zone":' })
-    expect(hear([first, cut, ended(reason)]).calls).toEqual([rome])
-    expect(hear([first, ended(reason)]).calls).toEqual([])
-    expect(hear([calling({ index: 0, id: 'a', name: 'time', args: '' }), ended(reason)]).calls).toEqual([])
-  })
-
-  test('keeps its own finish reason beside calls', () => {
-    expect(hear([first, ended('length')]).finish).toBe('length')
+  test('at one index, the first with an empty object for its arguments', async () => {
+    const call = (id: string, args: string) => ({
+      choices: [
+        { index: 0, delta: { tool_calls: [{ index: 0, id, function: { name: 'del', arguments: args } }] } },
+      ],
+    })
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
+    const { events } = await told('Chat Completions', call('a', '{}'), call('b', '{"id":2}'), end)
+    expect(callsOf(events)).toMatchObject([
+      { callId: 'a', input: {} },
+      { callId: 'b', input: { id: 2 } },
+    ])
   })
 })
 

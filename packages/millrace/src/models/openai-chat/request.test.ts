@@ -1,6 +1,7 @@
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { AssistantPart, JsonObject, Message, ModelRequest, ModelSettings } from '../../protocol/index.ts'
+import { sent, user } from '../wires.test-kit.ts'
 import {
   closedAnswer,
   conversation,
@@ -253,6 +254,42 @@ describe('dialects', () => {
       messagesFor({ at: 'deepseek', messages, sendReasoning: 'never' }),
     ])
       expect(JSON.stringify(other)).not.toContain('reasoning')
+  })
+
+  test('Mistral gets no user right behind a tool', async () => {
+    const messages: Message[] = [
+      user,
+      { role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', name: 'del', input: {} }] },
+      {
+        role: 'tool',
+        callId: 'c1',
+        name: 'del',
+        content: [{ type: 'image', url: 'https://a.example/a.png' }],
+      },
+      user,
+    ]
+    const roles = async (baseURL: string) => {
+      const { messages: list } = await sent('Chat Completions', { messages }, { baseURL })
+      return (list as { role: string }[]).map(({ role }) => role)
+    }
+    expect(await roles('https://api.mistral.ai/v1')).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'user',
+    ])
+    messages.splice(3, 0, { role: 'assistant', content: [{ type: 'reasoning', text: 'only a thought' }] })
+    expect(await roles('https://api.mistral.ai/v1')).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'user',
+    ])
+    expect(await roles('https://api.openai.com/v1')).toEqual(['user', 'assistant', 'tool', 'user', 'user'])
   })
 })
 

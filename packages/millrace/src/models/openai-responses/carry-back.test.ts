@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, Message } from '../../protocol/index.ts'
 import { foldMessage } from '../../protocol/index.ts'
+import { sent, user } from '../wires.test-kit.ts'
 import { responsesBody } from './request.ts'
 import {
   added,
@@ -305,5 +306,28 @@ describe('an answer that begins again', () => {
     expect(hear(frames)).toMatchObject({ error: undefined, over: true })
     const rotated = [frames[0], completed({ output: [call('other', 'look', '{ "a": 1 }')] })]
     expect(hear(rotated)).toMatchObject({ error: undefined, over: true })
+  })
+})
+
+describe('encrypted reasoning', () => {
+  test('does not go to a model that does not reason', async () => {
+    const data = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }
+    const said: Message = {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: '', opaque: { provider: 'openai', data } },
+        { type: 'text', text: 'a' },
+      ],
+    }
+    const messages = [user, said, user]
+    expect(JSON.stringify(await sent('Responses', { messages }))).toContain('sealed')
+    expect(JSON.stringify(await sent('Responses', { messages }, { name: 'gpt-4.1' }))).not.toContain('sealed')
+  })
+
+  test('is asked for beside what the caller includes', async () => {
+    const settings = { extra: { include: ['file_search_call.results'] } }
+    expect(await sent('Responses', { settings })).toMatchObject({
+      include: ['reasoning.encrypted_content', 'file_search_call.results'],
+    })
   })
 })

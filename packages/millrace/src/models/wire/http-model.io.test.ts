@@ -348,4 +348,15 @@ describe('options', () => {
       headers: { x: '1' },
     })
   })
+
+  test('that cannot be settings are refused by name', () => {
+    expect(() => openaiChat('m', { capabilities: { image: false } as never })).toThrow(
+      "did you mean 'images'?",
+    )
+    expect(() => openaiChat('m', { temperature: Number.NaN })).toThrow(
+      "'temperature' must be a number, not NaN",
+    )
+    expect(() => openaiChat('m', { headers: { 'a b': 'c' } })).toThrow('no name of a header')
+    expect(() => openaiChat('m', { headers: new Headers() as never })).toThrow('must be a plain object')
+  })
 })

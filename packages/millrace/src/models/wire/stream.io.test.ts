@@ -1,8 +1,12 @@
 import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { describe, expect, test, vi } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { agent } from '../../agent/index.ts'
 import type { ModelEvent } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
+import { openaiChat } from '../openai-chat/model.ts'
 import type { HttpCall } from './http.ts'
 import type { Fetch } from './http-answer.ts'
 import type { WireReader } from './stream.ts'
@@ -292,4 +296,32 @@ describe.each(ways)('by %s', (_, usual) => {
       }),
     )
   })
+})
+
+test('a connection is used again, also where the end comes a moment after the last event', async () => {
+  let connections = 0
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'text/event-stream')
+      response.write(
+        'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+      )
+      setTimeout(() => response.end(), 1)
+    })
+  })
+  server.on('connection', () => connections++)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.closeAllConnections())
+  onTestFinished(() => void server.close())
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const requests = 10
+  for (let at = 0; at < requests; at++) {
+    const ended = new Promise((resolve) =>
+      server.once('request', (_, response) => response.once('close', resolve)),
+    )
+    expect((await agent({ model: openaiChat('m', { baseURL }) }).run('x')).text).toBe('hi')
+    await ended
+  }
+  // Cancelled at the last event, each request would cost a connection of its own, or two.
+  expect(connections).toBeLessThan(requests)
 })
