@@ -5,7 +5,17 @@ import type { ScriptRound } from '../testing/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import type { App, AppOptions, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { eventsOf, heldTool, numbersOf, typesOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+import {
+  eventsOf,
+  heldTool,
+  numbersOf,
+  openStore,
+  saying,
+  startApp,
+  typesOf,
+  untilIdle,
+  wordsOf,
+} from './threads.test-kit.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -200,6 +210,20 @@ describe('a conversation', () => {
     expect(await thread.stop()).toBe(seq)
     expect((await thread.info()).head).toBe(seq)
   })
+
+  test('what was said to steer a run that had not begun is heard by it', async () => {
+    const store = openStore()
+    await store.create({ id: 't', agent: 'agent' })
+    const say = (content: string, mode: 'queue' | 'steer') =>
+      store.signal('t', undefined, { type: 'input', message: { role: 'user', content }, mode })
+    await say('question', 'queue')
+    await say('and in short', 'steer')
+    const model = scriptedModel(() => 'short')
+    const app = startApp({ recoverMs: 20, agents: agent({ model }), store })
+    const entries = await untilIdle(app.thread('t'))
+    expect(eventsOf(entries, 'run-start')).toHaveLength(1)
+    expect(model.requests[0]?.messages).toHaveLength(2)
+  })
 })
 
 describe('approvals', () => {
@@ -289,6 +313,27 @@ describe('approvals', () => {
     expect(wordsOf(entries)).toBe('settled')
     expect(eventsOf(entries, 'run-start').at(-1)?.resumes).toBeDefined()
   })
+
+  test('a decision that came after a stop says so each time', async () => {
+    const pay = heldTool('pay', { approve: true })
+    const app = startApp({
+      recoverMs: 20,
+      agents: agent({ model: scriptedModel(() => [{ call: 'pay' }]), tools: [pay.tool] }),
+    })
+    const thread = app.thread()
+    await thread.send('pay')
+    await untilIdle(thread)
+    const [request] = (await thread.state()).approvals
+    const decide = () => thread.approve(request?.callId as string, { approved: true })
+    const results = await Promise.allSettled([thread.stop('no'), decide()])
+    const again = await decide().then(
+      () => 'fulfilled',
+      () => 'rejected',
+    )
+    expect(again).toBe(results[1]?.status)
+    await untilIdle(thread)
+    expect(pay.runs).toHaveLength(0)
+  })
 })
 
 describe('handing over', () => {
@@ -324,4 +369,59 @@ describe('handing over', () => {
     expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'unknown' }])
     expect(again.runs).toHaveLength(0)
   })
+
+  test('a context that never comes does not keep a thread from being handed over', async () => {
+    const store = openStore()
+    const app = startApp({
+      recoverMs: 20,
+      agents: saying('never'),
+      store,
+      context: () => new Promise(() => {}),
+    })
+    await app.thread('stuck').send('go')
+    await expect.poll(async () => (await app.thread('stuck').info()).status).toBe('running')
+    await app.close({ graceMs: 0 })
+    const next = startApp({ recoverMs: 20, agents: saying('taken over'), store })
+    expect(wordsOf(await untilIdle(next.thread('stuck')))).toBe('taken over')
+  })
+
+  test('a thread that is handed over with nothing left to do is at rest', async () => {
+    const store = openStore()
+    const held = heldTool('hold')
+    const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'done')
+    const app = startApp({
+      recoverMs: 20,
+      agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }),
+      store,
+    })
+    const thread = app.thread('t')
+    await thread.send('go')
+    await held.startedTimes(1)
+    await thread.stop()
+    const closing = app.close({ graceMs: 0 })
+    await closing
+    const entries = await store.read('t', { after: 0, limit: 1000 })
+    if (eventsOf(entries, 'run-end').length > 0) expect((await store.get('t'))?.status).toBe('idle')
+    else expect((await store.get('t'))?.status).toBe('queued')
+  })
+})
+
+test('a listener for errors that throws stops nothing', async () => {
+  const store = openStore()
+  let broken = true
+  const app = startApp({
+    recoverMs: 20,
+    agents: saying('after all'),
+    store: {
+      ...store,
+      append: (batches) => (broken ? Promise.reject(new Error('no disk')) : store.append(batches)),
+    },
+    leaseMs: 60,
+    onError: () => {
+      broken = false
+      throw new Error('and no pager')
+    },
+  })
+  await app.thread('t').send('go')
+  expect(wordsOf(await untilIdle(app.thread('t')))).toBe('after all')
 })

@@ -1,28 +1,23 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { agent } from '../agent/index.ts'
 import { textOf } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
-import type { App, AppOptions } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { eventsOf, heldTool, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
-
-const open: App[] = []
-afterEach(async () => {
-  for (const app of open.splice(0)) await app.close({ graceMs: 0 })
-})
-
-function start(options: Partial<AppOptions> & Pick<AppOptions, 'agents'>): App {
-  const app = millrace({ flushMs: 0, ...options })
-  open.push(app)
-  return app
-}
-
-const saying = (text: string) => agent({ name: 'sayer', model: scriptedModel(() => text) })
+import {
+  eventsOf,
+  heldTool,
+  numbersOf,
+  openStore,
+  saying,
+  startApp,
+  untilIdle,
+  wordsOf,
+} from './threads.test-kit.ts'
 
 describe('a fork', () => {
   test('has the log up to its number, and goes its own way', async () => {
-    const app = start({ agents: saying('yes') })
+    const app = startApp({ agents: saying('yes') })
     const thread = app.thread()
     await thread.send('first')
     const { seq } = (await untilIdle(thread)).at(-1) as { seq: number }
@@ -42,7 +37,7 @@ describe('a fork', () => {
   test('in the middle of a run ends that run there, and leaves it alone here', async () => {
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'done')
-    const app = start({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
+    const app = startApp({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
     const thread = app.thread()
     await thread.send('go')
     await held.startedTimes(1)
@@ -56,7 +51,7 @@ describe('a fork', () => {
   })
 
   test('at an input is answered once more', async () => {
-    const app = start({ agents: saying('again') })
+    const app = startApp({ agents: saying('again') })
     const thread = app.thread()
     const seq = await thread.send('question')
     await untilIdle(thread)
@@ -66,12 +61,28 @@ describe('a fork', () => {
     await expect(thread.fork(seq, { id: 'second-try' })).rejects.toMatchObject({ code: 'conflict' })
     await expect(thread.fork(10_000)).rejects.toThrow('from 0 to')
   })
+
+  test('in the middle of a run is never taken up as if it went on', async () => {
+    const held = heldTool('hold', { repeat: 'safe' })
+    const app = startApp({
+      recoverMs: 20,
+      agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
+    })
+    const thread = app.thread()
+    await thread.send('go')
+    await held.startedTimes(1)
+    for (let turn = 0; turn < 5; turn++) {
+      const fork = await thread.fork((await thread.info()).head)
+      await untilIdle(fork)
+    }
+    expect(held.runs).toHaveLength(1)
+  })
 })
 
 describe('a thread that is deleted', () => {
   test('is gone for everyone, its run is cut off and its followers end', async () => {
     const held = heldTool('hold')
-    const app = start({
+    const app = startApp({
       agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
     })
     const thread = app.thread()
@@ -93,11 +104,68 @@ describe('a thread that is deleted', () => {
     ])
       await expect(act()).rejects.toMatchObject({ code: 'not_found' })
   })
+
+  test('and made again under its id is another thread: its followers end', async () => {
+    const app = startApp({ recoverMs: 20, agents: saying('first life') })
+    const thread = app.thread('twice')
+    await thread.send('one')
+    const entries = await untilIdle(thread)
+    const follower = thread.follow({ after: entries.at(-1)?.seq ?? 0 })
+    const next = follower.next()
+    await thread.delete()
+    await thread.send('two')
+    expect((await next).done).toBe(true)
+    const anew = await untilIdle(thread)
+    expect(anew[0]).toMatchObject({ seq: 1, event: { type: 'input', message: { content: 'two' } } })
+  })
+
+  test('and made again by another app on the store ends its followers too', async () => {
+    const store = openStore()
+    const [first, second] = [
+      startApp({ recoverMs: 20, agents: saying('a'), store }),
+      startApp({ recoverMs: 20, agents: saying('b'), store }),
+    ]
+    await first.thread('twice').send('one')
+    const entries = await untilIdle(first.thread('twice'))
+    const next = first
+      .thread('twice')
+      .follow({ after: entries.at(-1)?.seq ?? 0 })
+      .next()
+    await new Promise((resolve) => setImmediate(resolve))
+    await second.thread('twice').delete()
+    await second.thread('twice').create()
+    expect((await next).done).toBe(true)
+  })
+
+  test('and made again keeps new followers when those of the old one end', async () => {
+    const store = openStore()
+    const [first, second] = [
+      startApp({ recoverMs: 20, agents: saying('some words'), store }),
+      startApp({ recoverMs: 20, agents: saying('x'), store }),
+    ]
+    for (let turn = 0; turn < 9; turn++) {
+      await first.thread('t').send('one')
+      await untilIdle(first.thread('t'))
+    }
+    const { head } = await first.thread('t').info()
+    const old = second.thread('t').follow({ after: head }).next()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await first.thread('t').delete()
+    await first.thread('t').send('two')
+    const types: string[] = []
+    for await (const { event } of second.thread('t').follow()) {
+      types.push(event.type)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (event.type === 'run-end') break
+    }
+    expect((await old).done).toBe(true)
+    expect(types).toContain('run-end')
+  })
 })
 
 describe('what is asked for', () => {
   test("following from 'now' on begins after what is there when it is asked for", async () => {
-    const thread = start({ agents: saying('yes') }).thread()
+    const thread = startApp({ agents: saying('yes') }).thread()
     await thread.send('one')
     await untilIdle(thread)
     const following = thread.follow({ after: 'now' })
@@ -109,7 +177,7 @@ describe('what is asked for', () => {
   })
 
   test("following from 'now' on can be left before it has begun, and rejects if there is no thread", async () => {
-    const app = start({ agents: saying('yes') })
+    const app = startApp({ agents: saying('yes') })
     const thread = app.thread()
     await thread.create()
     const following = thread.follow({ after: 'now' })
@@ -125,7 +193,7 @@ describe('what is asked for', () => {
   test('following until an input is dealt with ends at the end of its run, not later', async () => {
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 1 ? [{ call: 'hold' }] : `${index}`)
-    const app = start({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
+    const app = startApp({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
     const thread = app.thread()
     const first = await thread.send('one')
     await thread.send('two')
@@ -142,7 +210,7 @@ describe('what is asked for', () => {
   })
 
   test('whoever has asked for more than there is until then is told that it is over', async () => {
-    const app = start({ agents: saying('one word') })
+    const app = startApp({ agents: saying('one word') })
     const thread = app.thread()
     const seq = await thread.send('go')
     const following = thread.follow({ until: seq })
@@ -151,7 +219,7 @@ describe('what is asked for', () => {
   })
 
   test('a listing shows those changed last first, page by page, and can be narrowed', async () => {
-    const app = start({ agents: { a: saying('a'), b: saying('b') } })
+    const app = startApp({ agents: { a: saying('a'), b: saying('b') } })
     for (let count = 0; count < 5; count++)
       await app.thread(`t${count}`, { agent: count % 2 ? 'b' : 'a', user: `u${count % 3}` }).create()
     const first = await app.threads({ limit: 2 })
@@ -164,7 +232,7 @@ describe('what is asked for', () => {
 
   test('a page has 1,000 entries unless another number is asked for, however many steps that takes', async () => {
     const store = memoryStore()
-    const app = start({ agents: { helper: saying('x') }, store })
+    const app = startApp({ agents: { helper: saying('x') }, store })
     const stops = Array.from({ length: 1200 }, (_, index) => {
       return { seq: index + 1, at: 1, event: { type: 'stop', reason: 'test' } as const }
     })
@@ -176,7 +244,7 @@ describe('what is asked for', () => {
   })
 
   test('a log that was compacted reads the same from every number', async () => {
-    const app = start({
+    const app = startApp({
       agents: agent({ model: scriptedModel(script.text('word '.repeat(40)), { paceMs: 1, deltaChars: 5 }) }),
     })
     const thread = app.thread()
@@ -196,7 +264,7 @@ describe('what is asked for', () => {
   test('the context of a thread reaches its tools; one that cannot be made fails the run', async () => {
     const held = heldTool('hold')
     const errors: string[] = []
-    const app = start({
+    const app = startApp({
       agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
       onError: ({ message }) => errors.push(message),
       context: ({ user }) => {
@@ -227,7 +295,7 @@ describe('misuse', () => {
   })
 
   test('ids, agents and options that make no sense are refused before anything is written', async () => {
-    const app = start({ agents: saying('x') })
+    const app = startApp({ agents: saying('x') })
     expect(() => app.thread('a b')).toThrow('1 to 128 letters')
     expect(() => app.thread('x', { agent: 'syaer' })).toThrow("Did you mean 'sayer'?")
     const thread = app.thread('x')
@@ -242,7 +310,7 @@ describe('misuse', () => {
   })
 
   test('a closed app says so', async () => {
-    const app = start({ agents: saying('x') })
+    const app = startApp({ agents: saying('x') })
     const thread = app.thread('x')
     await thread.create()
     await app.close()
@@ -252,9 +320,9 @@ describe('misuse', () => {
 
   test('a thread of an agent that is not here is left to others', async () => {
     const store = memoryStore()
-    const first = start({ agents: { one: saying('1') }, store })
+    const first = startApp({ agents: { one: saying('1') }, store })
     await first.thread('t', { agent: 'one' }).create()
-    const second = start({ agents: { two: saying('2') }, store })
+    const second = startApp({ agents: { two: saying('2') }, store })
     await expect(second.thread('t').send('hi')).rejects.toThrow("belongs to the agent 'one'")
   })
 })

@@ -1,7 +1,28 @@
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { agent } from '../agent/index.ts'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
+import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
-import type { Thread } from './index.ts'
+import type { App, AppOptions, Thread, ThreadStore } from './index.ts'
+import { memoryStore, millrace } from './index.ts'
+
+/** An app that is closed when the test is over. */
+export function startApp(options: Partial<AppOptions> & Pick<AppOptions, 'agents'>): App {
+  const app = millrace({ flushMs: 0, ...options })
+  onTestFinished(() => app.close({ graceMs: 0 }))
+  return app
+}
+
+/** A store that is closed when the test is over, after the apps on it. */
+export function openStore(): ThreadStore {
+  const store = memoryStore()
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** An agent that always answers with these words. */
+export const saying = (text: string) => agent({ name: 'sayer', model: scriptedModel(() => text) })
 
 /** What is there of a thread, up to when it comes to rest. */
 export async function untilIdle(thread: Thread, after = 0): Promise<Entry[]> {
