@@ -1,7 +1,10 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { MillraceError } from '../protocol/index.ts'
-import { asker, socketClient, until } from '../protocols/protocols.test-kit.ts'
+import { agent } from '../agent/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import { MillraceError } from '../protocol/index.ts'
+import { asker, entriesOf, socketClient, until } from '../protocols/protocols.test-kit.ts'
+import { scriptedModel } from '../testing/index.ts'
 import type { Identity } from './index.ts'
 import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
 
@@ -182,6 +185,31 @@ describe('with auth', () => {
     })
     const made = await ask('POST', '/threads', { body: { metadata: { a: 1 } }, as: 'ann' })
     expect(await made.json()).toMatchObject({ metadata: { a: 1 } })
+  })
+
+  test('an internal error is shown by its code alone, without auth in full', async () => {
+    const secret = 'postgres://user:pw@db.internal'
+    const model = scriptedModel(() => {
+      throw new MillraceError({ op: 'model.stream', code: 'llm_error', message: secret, cause: secret })
+    })
+    for (const auth of [byToken, undefined]) {
+      const { ask } = served(agent({ model }), { ...(auth && { auth }) })
+      const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+      const events = await ask('POST', `/threads/${id}/messages`, {
+        as: 'ann',
+        body: { message: 'x' },
+        headers: { accept: 'text/event-stream' },
+      })
+      const told: Entry[] = await entriesOf(events.body)
+      expect(told.at(-1)?.event).toMatchObject({ type: 'run-end', error: { code: 'llm_error' } })
+      const view = await (await ask('GET', `/threads/${id}`, { as: 'ann' })).text()
+      const page = await ask('GET', `/threads/${id}/events`, {
+        as: 'ann',
+        headers: { accept: 'application/json' },
+      })
+      const shown = JSON.stringify(told) + view + (await page.text())
+      expect(shown.includes(secret)).toBe(auth === undefined)
+    }
   })
 })
 

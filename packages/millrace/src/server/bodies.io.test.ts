@@ -1,4 +1,6 @@
+import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { until } from '../protocols/protocols.test-kit.ts'
 import { served } from './server.test-kit.ts'
 
 async function refusal(response: Response) {
@@ -94,5 +96,21 @@ describe('a body', () => {
     } as RequestInit)
     expect((await app.fetch(request)).status).toBe(413)
     expect(pulled).toBeLessThan(30)
+  })
+
+  test('that comes byte by byte is read as one', async () => {
+    const { app, ask } = served()
+    const { url } = await app.listen()
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      const asking = request(`${url}/threads`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+      })
+      asking.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject)
+      for (const byte of '{"id":"bytewise"}') asking.write(byte)
+      asking.end()
+    })
+    expect(await answered).toBe(201)
+    await until(async () => (await ask('GET', '/threads/bytewise')).status === 200)
   })
 })

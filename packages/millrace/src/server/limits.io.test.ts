@@ -83,6 +83,35 @@ describe('what one user may ask for', () => {
     })
     await three.body?.cancel()
   })
+
+  test('as a message with its events is refused before the message is accepted', async () => {
+    const { ask } = served(teller(), { auth: byToken, limits: { streams: 1 } })
+    const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+    const open = await ask('GET', `/threads/${id}/events`, { as: 'ann' })
+    const accept = { accept: 'text/event-stream' }
+    const refused = await ask('POST', `/threads/${id}/messages`, {
+      as: 'ann',
+      body: { message: 'x' },
+      headers: accept,
+    })
+    expect(refused.status).toBe(429)
+    await open.body?.cancel()
+    expect(await (await ask('GET', `/threads/${id}`, { as: 'ann' })).json()).toMatchObject({ head: 0 })
+  })
+
+  test('is free again when a request is aborted before its answer is read', async () => {
+    const { app, ask } = served(teller(), { auth: byToken, limits: { streams: 1 } })
+    const { id } = await (await ask('POST', '/threads', { as: 'ann' })).json()
+    for (let turn = 0; turn < 3; turn++) {
+      const stop = new AbortController()
+      const headers = { authorization: 'Bearer ann' }
+      const answer = await app.fetch(
+        new Request(`http://localhost/threads/${id}/events`, { headers, signal: stop.signal }),
+      )
+      expect(answer.status).toBe(200)
+      stop.abort()
+    }
+  })
 })
 
 describe('what the store refuses for now', () => {

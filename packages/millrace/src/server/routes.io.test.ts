@@ -12,6 +12,8 @@ import {
   until,
   wordsOf,
 } from '../protocols/protocols.test-kit.ts'
+import { memoryStore } from '../threads/index.ts'
+import { millrace } from './index.ts'
 import { served } from './server.test-kit.ts'
 
 async function idle(ask: ReturnType<typeof served>['ask'], id: string): Promise<Entry[]> {
@@ -106,6 +108,23 @@ describe('threads', () => {
       `search=${'x'.repeat(257)}`,
     ])
       expect((await ask('GET', `/threads?${query}`)).status, query).toBe(400)
+  })
+
+  test('of two apps on one store that create the same id, one gets a conflict', async () => {
+    const store = memoryStore()
+    const apps = [1, 2].map(() => millrace({ agents: teller(), store }))
+    const make = (app: (typeof apps)[number]) =>
+      app.fetch(
+        new Request('http://localhost/threads', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"id":"same"}',
+        }),
+      )
+    const statuses = (await Promise.all(apps.map(make))).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([201, 409])
+    for (const app of apps) await app.close({ graceMs: 0 })
+    await store.close()
   })
 })
 
