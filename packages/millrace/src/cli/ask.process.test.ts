@@ -170,6 +170,26 @@ describe.concurrent('--json', () => {
     })
     expect(exit).toBe(1)
   })
+
+  test.each([
+    ['no key', ['--json', 'hi'], 3],
+    ['no such thread', ['--json', '--thread', 'nobody', 'hi'], 2],
+    ['no such model', ['--json', '--model', 'nowhere/x', 'hi'], 2],
+  ])('ends with a result when there is %s', async (_, args, exit) => {
+    // Nothing is found where a local model would listen.
+    const home = makeHome({ OLLAMA_HOST: 'http://127.0.0.1:9' })
+    const ended = await home.run(args)
+    expect(ended.exit).toBe(exit)
+    expect(linesOf(ended.stdout).at(-1)).toMatchObject({ v: 1, result: { outcome: 'failed', error: {} } })
+  })
+
+  test('is not disturbed by what a tools file prints', async () => {
+    const home = await homeWith(['fine'])
+    const tools = home.write('loud.ts', `console.log('LOADING')\n${toolsFile}`)
+    const { stdout, stderr } = await home.run(['--json', '--tools', tools, 'hi'])
+    expect(linesOf(stdout).at(-1)).toMatchObject({ result: { text: 'fine' } })
+    expect(stderr).toContain('LOADING')
+  })
 })
 
 describe.concurrent('going on', () => {
