@@ -49,7 +49,7 @@ export default defineConfig({
           name: 'process',
           include: everywhere('.process.test.ts'),
           exclude: [...notHere, page, soak],
-          globalSetup: 'test/system-packages.ts',
+          globalSetup: ['test/built.ts', 'test/system-packages.ts'],
         },
       },
       // A browser is looked for, and installed, only when these are run.
@@ -58,7 +58,7 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['test/page/**/*.test.ts'],
-          globalSetup: 'test/page/browser-setup.ts',
+          globalSetup: ['test/built.ts', 'test/page/browser-setup.ts'],
         },
       },
       ...(isSoak
@@ -70,7 +70,7 @@ export default defineConfig({
                 include: ['test/soak/**/*.test.ts', ...dialled()],
                 exclude: notHere,
                 env: { TEST_SIZE: '1' },
-                globalSetup: ['test/system-packages.ts', 'test/page/browser-setup.ts'],
+                globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],
               },
             },
           ]

@@ -3,8 +3,8 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
 import { apiReport, difference } from './api/report.ts'
+import { bundleDeclarations } from './declarations.ts'
 import { publishOrder, readPackages } from './release/workspace.ts'
 
 // `npm run api` writes a report of the types of each entry point; `--check` compares them with what was built, and fails if
@@ -18,9 +18,7 @@ async function declarationsOf(folder: string, file: string): Promise<string> {
     cwd: folder,
     input: file,
     external: (id) => /^(#|[^./])/.test(id),
-    // It tells each time with which compiler it was made.
-    logLevel: 'silent',
-    plugins: [dts({ dtsInput: true, sourcemap: false })],
+    plugins: [bundleDeclarations()],
   })
   const { output } = await bundle.generate({ codeSplitting: false, comments: false })
   await bundle.close()

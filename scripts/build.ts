@@ -3,8 +3,8 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
 import { buildPage } from './build-page.ts'
+import { bundleDeclarations } from './declarations.ts'
 
 // Each package becomes one file for each of its entry points and a few for what they share: to resolve and open a file costs more
 // than to run what is in it. The declarations are bundled in the same way, from what tsc writes for all packages at once.
@@ -78,9 +78,7 @@ async function buildDeclarations(folder: string, name: string, manifest: Manifes
     input: Object.fromEntries(entryPoints(manifest).map((entry) => [entry, join(written, `${entry}.d.ts`)])),
     // These types are for nobody but the compiler: whoever installs the package need not install them.
     external: (id) => /^(#|[^./])/.test(id) && id !== '@standard-schema/spec',
-    // It tells each time with which compiler it was made.
-    logLevel: 'silent',
-    plugins: [dts({ dtsInput: true, sourcemap: false })],
+    plugins: [bundleDeclarations()],
   })
   await bundle.write({ dir: join(folder, 'dist'), chunkFileNames: 'shared/[name].d.ts' })
   await bundle.close()

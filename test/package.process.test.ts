@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -189,33 +190,21 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     expect(JSON.parse(stdout)).toEqual(modules.map(() => says))
   })
 
-  test('has types for every module, none of them `any`, that pass without skipLibCheck', async () => {
-    const project = await writeProject('sound', [
+  test('has types for every module that pass without skipLibCheck: none is `any`, and all catch a mistake', async () => {
+    const project = await writeProject([
       'type IsAny<T> = 0 extends 1 & T ? true : false',
       'type AnyIn<T> = { [K in keyof T]: IsAny<T[K]> extends true ? K : never }[keyof T]',
       "type Loose<T> = [AnyIn<T>] extends [never] ? 'nothing' : AnyIn<T>",
       ...modules.map((_, index) => `export const isAny${index}: Loose<typeof m${index}> = 'nothing'`),
+      // Without a mistake in its next line, this itself is one.
+      ...modules.flatMap((_, index) => ['// @ts-expect-error', `m${index}.thereIsNoSuchExport()`]),
     ])
-    const { exit, stdout } = await typeCheck(project)
-    expect(stdout).toBe('')
-    expect(exit).toBe(0)
-  })
-
-  test('has types that catch a mistake in the use of every module', async () => {
-    const project = await writeProject(
-      'mistaken',
-      modules.map((_, index) => `m${index}.thereIsNoSuchExport()`),
-    )
-    const { exit, stdout } = await typeCheck(project)
-    const reported = modules.filter((_, index) => stdout.includes(`(${modules.length + 1 + index},`))
-    expect(reported).toEqual(modules)
-    expect(stdout.match(/error TS\d+/g)).toEqual(modules.map(() => 'error TS2339'))
-    expect(exit).not.toBe(0)
+    expect(await typeCheck(project)).toEqual({ exit: 0, stdout: '', stderr: '' })
   })
 
   /** A project of the consumer with one program, which begins with an import of every module, one on a line. */
-  async function writeProject(name: string, lines: readonly string[]): Promise<string> {
-    const project = join(consumer, name)
+  async function writeProject(lines: readonly string[]): Promise<string> {
+    const project = join(consumer, 'typed')
     const options = { module: 'nodenext', strict: true, skipLibCheck: false, noEmit: true, types: ['node'] }
     const imports = modules.map((module, index) => `import * as m${index} from '${module}'`)
     await mkdir(project)

@@ -20,8 +20,8 @@ export function nextVersion(current: string, wanted: string): string {
   // `valid` also takes ' v1.2.3', and drops build metadata, which the registry does not tell apart.
   if (next === null || (wanted !== next && /\d/.test(wanted)))
     throw new Error(`'${wanted}' is not a version: pass patch, minor, major or a version such as 1.2.3.`)
-  if (!semver.gt(next, current))
-    throw new Error(`${next} is not greater than ${current}, the present version.`)
+  // The present version may not have been released yet: its tag would say so.
+  if (semver.lt(next, current)) throw new Error(`${next} is less than ${current}, the present version.`)
   return next
 }
 

@@ -1,16 +1,25 @@
+import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
-import { findChromium, howToGetIt, installChromium } from './browser.ts'
+import { findChromium, howToGetIt, installChromium, launchArgs } from './browser.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The path of the browser; empty if there is none. */
     readonly chromium: string
+    /** Where the one that is running is reached; empty if there is none. */
+    readonly browser: string
   }
 }
 
-/** Runs once, before the first test of the page, and only if one is going to run. */
-export async function setup({ provide }: TestProject): Promise<void> {
-  provide('chromium', (await findChromium()) ?? (await installed()) ?? without())
+/** Runs once, before the first test of the page, and only if one is going to run: starts the one browser of all of them. */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const executablePath = (await findChromium()) ?? (await installed()) ?? without()
+  const browser = executablePath
+    ? await chromium.launchServer({ executablePath, args: launchArgs })
+    : undefined
+  provide('chromium', executablePath)
+  provide('browser', browser?.wsEndpoint() ?? '')
+  return async () => browser?.close()
 }
 
 async function installed(): Promise<string | undefined> {

@@ -23,7 +23,7 @@ interface VisitOptions extends BrowserContextOptions {
 export type Visit = (url: string, options?: VisitOptions) => Promise<Page>
 
 /**
- * Tests of the page, with one browser for all of them. They are skipped where there is none. A test fails, whatever else it has
+ * Tests of the page, in the one browser that all files share, or in one of their own that is started with these arguments. They are skipped where there is none. A test fails, whatever else it has
  * seen, if the browser had something to complain of, or asked anybody but the server for anything.
  */
 export function describePage(
@@ -35,7 +35,10 @@ export function describePage(
   describe.skipIf(executablePath === '')(name, () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: [...launchArgs, ...args] })
+      browser =
+        args.length > 0
+          ? await chromium.launch({ executablePath, args: [...launchArgs, ...args] })
+          : await chromium.connect(inject('browser'))
     })
     afterAll(() => browser?.close())
 

@@ -41,15 +41,17 @@ function pageOf(files: ReadonlyMap<string, string>): string {
 function buildStage(script: string): Promise<Map<string, string>> {
   const entry = 'virtual:stage'
   const output = build({
-    root: join(root, 'inspector'),
-    configFile: join(root, 'inspector', 'vite.config.ts'),
+    root: join(root, 'packages', 'inspector'),
+    configFile: join(root, 'packages', 'inspector', 'vite.config.ts'),
     logLevel: 'error',
     plugins: [
       {
         name: 'stage',
-        resolveId: (id) => (id === entry ? join(root, 'inspector', 'stage.tsx') : undefined),
+        resolveId: (id) => (id === entry ? join(root, 'packages', 'inspector', 'stage.tsx') : undefined),
         load: (id) =>
-          id === join(root, 'inspector', 'stage.tsx') ? `import './styles/base.css'\n${script}` : undefined,
+          id === join(root, 'packages', 'inspector', 'stage.tsx')
+            ? `import './styles/base.css'\n${script}`
+            : undefined,
       },
     ],
     build: {

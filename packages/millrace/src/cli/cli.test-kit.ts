@@ -9,9 +9,11 @@ import { providerSimulator } from '@millrace/simulator'
 import { afterAll } from 'vitest'
 import type { ScriptRound } from '../testing/index.ts'
 
-/** From the sources: what is built is tried by the tests of the package. */
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-export const sources = fileURLToPath(new URL('..', import.meta.url))
+const packages = fileURLToPath(new URL('../../..', import.meta.url))
+/** The command as it is built, which starts in half the time; the set-up of the tests sees to it that it is that of the sources. */
+export const main = join(packages, 'millrace/dist/cli/main.js')
+/** The path of what is built of an entry point, for files that the command loads. */
+export const built = (entry: string, name = 'millrace') => join(packages, name, 'dist', `${entry}.js`)
 // Only turns a hang into a failure.
 const limit = { timeout: 60_000, killSignal: 'SIGKILL' } as const
 
@@ -68,7 +70,7 @@ export function makeHome(env: NodeJS.ProcessEnv = {}): Home {
   ): Started {
     const limited = ['-c', `ulimit -f ${Number(longestFileKb) * 2}; exec "$0" "$@"`, process.execPath]
     const [command, ...before] = longestFileKb === undefined ? [process.execPath] : ['sh', ...limited]
-    const child = spawn(command as string, [...before, '--conditions=@millrace/source', main, ...args], {
+    const child = spawn(command as string, [...before, main, ...args], {
       cwd: folder,
       env: { ...plain, ...env },
       stdio: [stdin, 'pipe', 'pipe'],
@@ -158,9 +160,7 @@ export function openTerminal(
     shell = '',
   }: { columns?: number; env?: NodeJS.ProcessEnv; shell?: string } = {},
 ) {
-  const words = [process.execPath, '--conditions=@millrace/source', main, ...args].map(
-    (word) => `'${word.replaceAll("'", "'\\''")}'`,
-  )
+  const words = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
   const command = `stty cols ${columns} rows 40; ${shell ? '' : 'exec '}${words.join(' ')} ${shell}`
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd: folder,

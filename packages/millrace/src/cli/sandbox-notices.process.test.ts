@@ -2,20 +2,20 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Home } from './cli.test-kit.ts'
-import { hasTerminals, homeWith, openTerminal, sources } from './cli.test-kit.ts'
+import { built, hasTerminals, homeWith, openTerminal } from './cli.test-kit.ts'
 
 const notInstalled = 'bubblewrap is not installed (apt-get install bubblewrap)'
 const unprotected = `Commands run without a sandbox, with all rights of your user: ${notInstalled}.`
 const refused = `millrace: shell: sandbox is 'required', but none works here: ${notInstalled}\n`
 
 const toolsFile = (sandbox: string) => `
-  import { shell } from ${JSON.stringify(join(sources, '../../tools/src/index.ts'))}
+  import { shell } from ${JSON.stringify(built('index', 'tools'))}
   export default [shell({ workspace: '.', sandbox: '${sandbox}' })]
 `
 const agentsFile = (sandbox: string) => `
-  import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
-  import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
-  import { shell } from ${JSON.stringify(join(sources, '../../tools/src/index.ts'))}
+  import { agent } from ${JSON.stringify(built('index'))}
+  import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
+  import { shell } from ${JSON.stringify(built('index', 'tools'))}
   const model = scriptedModel(() => 'Done.')
   const tools = [shell({ workspace: '.', sandbox: '${sandbox}' })]
   const coder = agent({ name: 'coder', model, tools })

@@ -4,12 +4,12 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { OtlpReceiver } from '../../../otel/src/otlp-receiver.test-kit.ts'
 import { otlpReceiver, treeOf } from '../../../otel/src/otlp-receiver.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
-import { makeHome, sources } from './cli.test-kit.ts'
+import { built, makeHome } from './cli.test-kit.ts'
 
 // The tools of `desk` end when all three of them run, so that they overlap for sure. That of `stuck` never ends in the first process.
 const agentsFile = `
-  import { agent, tool } from ${JSON.stringify(join(sources, 'index.ts'))}
-  import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+  import { agent, tool } from ${JSON.stringify(built('index'))}
+  import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
   const input = { jsonSchema: { type: 'object' } } as const
   const gate = Promise.withResolvers<void>()
   let running = 0

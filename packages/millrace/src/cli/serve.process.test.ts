@@ -1,12 +1,11 @@
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connectV1, textOf } from '../../../tools/src/mcp-server/mcp-clients.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
-import { homeWith, linesOf, makeHome, sources } from './cli.test-kit.ts'
+import { built, homeWith, linesOf, makeHome } from './cli.test-kit.ts'
 
 const agentsFile = `
-  import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
-  import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+  import { agent } from ${JSON.stringify(built('index'))}
+  import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
   const saying = (text: string) => scriptedModel(() => text)
   export default {
     desk: agent({ name: 'desk', model: saying('The desk is open.') }),

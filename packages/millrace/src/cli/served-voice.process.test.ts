@@ -1,13 +1,12 @@
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readAudioFrame } from '../protocol/index.ts'
-import { makeHome, sources } from './cli.test-kit.ts'
+import { built, makeHome } from './cli.test-kit.ts'
 
 const home = makeHome()
 home.write(
   'agents.ts',
-  `import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
-   import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+  `import { agent } from ${JSON.stringify(built('index'))}
+   import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
    export default agent({ name: 'desk', model: scriptedModel(() => 'The desk is open. Come in.') })`,
 )
 

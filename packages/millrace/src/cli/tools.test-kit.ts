@@ -1,11 +1,10 @@
-import { join } from 'node:path'
-import { sources } from './cli.test-kit.ts'
+import { built } from './cli.test-kit.ts'
 
 /** The same with rules, which ask about writing and keep what is allowed for good. */
 export const ruledFile = `
   import { appendFileSync } from 'node:fs'
-  import { tool } from ${JSON.stringify(join(sources, 'index.ts'))}
-  import { permission as rules, permissionFile } from ${JSON.stringify(join(sources, '../../tools/src/index.ts'))}
+  import { tool } from ${JSON.stringify(built('index'))}
+  import { permission as rules, permissionFile } from ${JSON.stringify(built('index', 'tools'))}
   export const permission = rules({ deny: ['write(secret)'], memory: permissionFile('rules.json') })
   export const refund = tool({
     name: 'refund',
@@ -22,7 +21,7 @@ export const ruledFile = `
 /** A module with tools, as a user writes it: one that looks up, and one that a person has to allow. */
 export const toolsFile = `
   import { appendFileSync } from 'node:fs'
-  import { tool } from ${JSON.stringify(join(sources, 'index.ts'))}
+  import { tool } from ${JSON.stringify(built('index'))}
   const input = { jsonSchema: { type: 'object', properties: { id: { type: 'string' } } } }
   export default [
     tool({

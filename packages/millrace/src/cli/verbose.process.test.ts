@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { hasTerminals, homeWith, linesOf, makeHome, openTerminal, sources } from './cli.test-kit.ts'
+import { built, hasTerminals, homeWith, linesOf, makeHome, openTerminal } from './cli.test-kit.ts'
 import { toolsFile } from './tools.test-kit.ts'
 
 const esc = String.fromCharCode(27)
@@ -88,8 +87,8 @@ describe.concurrent('a question with --verbose', () => {
 
 describe.concurrent('servers with --verbose', () => {
   const agentsFile = `
-    import { agent } from ${JSON.stringify(join(sources, 'index.ts'))}
-    import { scriptedModel } from ${JSON.stringify(join(sources, 'testing', 'index.ts'))}
+    import { agent } from ${JSON.stringify(built('index'))}
+    import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
     export default { desk: agent({ name: 'desk', model: scriptedModel(() => 'The desk is open.') }) }
   `
 

@@ -1,8 +1,8 @@
 import type { CDPSession, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { longLog } from '../../bench/page/long-log.ts'
-import { openDesk } from './desk.ts'
-import { describePage, say, seen } from './page.test-kit.ts'
+import { openDesk } from '../page/desk.ts'
+import { describePage, say, seen } from '../page/page.test-kit.ts'
 
 /** What the browser keeps for the page, in the document or not, and how often it has laid it out. */
 async function countsOf(session: CDPSession) {

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { plainEnv, run } from './processes.ts'
-import { root } from './root.ts'
+import { plainEnv, run } from '../processes.ts'
+import { root } from '../root.ts'
 
 const repository = (path: string) => ({
   type: 'git',

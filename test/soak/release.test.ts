@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { changelogSection, releaseChangelog } from '../scripts/release/changelog.ts'
-import { nextVersion, type ReleaseState, releaseProblems } from '../scripts/release/checks.ts'
-import { publishArguments } from '../scripts/release/publish.ts'
+import { changelogSection, releaseChangelog } from '../../scripts/release/changelog.ts'
+import { nextVersion, type ReleaseState, releaseProblems } from '../../scripts/release/checks.ts'
+import { publishArguments } from '../../scripts/release/publish.ts'
 import {
   lockFileAt,
   manifestAt,
   publishOrder,
   readPackages,
   versionOf,
-} from '../scripts/release/workspace.ts'
+} from '../../scripts/release/workspace.ts'
+import { root } from '../root.ts'
 import { releaseWorkspace } from './release-workspace.ts'
-import { root } from './root.ts'
 
 const changelog = '# Changes\n\n## [Unreleased]\n\n- New: `$&`.\n\n## [0.1.0] - 2026-01-01\n\n- First.\n'
 
@@ -46,12 +46,14 @@ describe('the version', () => {
     ['major', '1.0.0'],
     ['0.1.1', '0.1.1'],
     ['1.0.0-beta.1', '1.0.0-beta.1'],
+    // It was never released, if there is no tag of it.
+    ['0.1.0', '0.1.0'],
   ])('0.1.0 and %s give %s', (wanted, next) => {
     expect(nextVersion('0.1.0', wanted)).toBe(next)
   })
 
-  test.each(['0.1.0', '0.0.9', '0.1.0-beta.1'])('%s is refused after 0.1.0', (wanted) => {
-    expect(() => nextVersion('0.1.0', wanted)).toThrow(`${wanted} is not greater than 0.1.0`)
+  test.each(['0.0.9', '0.1.0-beta.1'])('%s is refused after 0.1.0', (wanted) => {
+    expect(() => nextVersion('0.1.0', wanted)).toThrow(`${wanted} is less than 0.1.0`)
   })
 
   test.each(['v1.2.3', '1.2', 'huge', '', '1.2.3+build', 'prerelease'])("'%s' is refused", (wanted) => {
