@@ -11,7 +11,7 @@ const soak = 'test/soak/**'
 
 /** Tests with a dial: `npm test` does a part of each, `npm run test:soak` the whole. See test/size.ts. */
 const dialled = () =>
-  globSync(everywhere('.test.ts'), { exclude: [...notHere, page] }).filter((path) =>
+  globSync(everywhere('.test.ts'), { exclude: notHere }).filter((path) =>
     readFileSync(path, 'utf8').includes('/size.ts'),
   )
 const isSoak = process.argv.some((word) => /^(--project[= ]?)?soak$/.test(word))
@@ -34,14 +34,19 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: everywhere('.test.{ts,tsx}'),
-          exclude: [...notHere, page, soak, ...everywhere('.{io,process}.test.ts')],
+          exclude: [...notHere, page, soak, ...everywhere('.{io,process,soak}.test.ts')],
           setupFiles: 'test/no-io.ts',
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: 'io', include: everywhere('.io.test.ts'), exclude: [...notHere, page, soak] },
+        test: {
+          name: 'io',
+          include: everywhere('.io.test.ts'),
+          exclude: [...notHere, page, soak],
+          isolate: false,
+        },
       },
       {
         extends: true,
@@ -67,7 +72,7 @@ export default defineConfig({
               extends: true as const,
               test: {
                 name: 'soak',
-                include: ['test/soak/**/*.test.ts', ...dialled()],
+                include: ['test/soak/**/*.test.ts', ...everywhere('.soak.test.ts'), ...dialled()],
                 exclude: notHere,
                 env: { TEST_SIZE: '1' },
                 globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],

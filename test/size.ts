@@ -4,6 +4,9 @@
  */
 const size = Number(process.env.TEST_SIZE ?? 0.1)
 
+/** Whether everything is to be done: for a test that takes long and cannot be done in part. */
+export const isWhole = size >= 1
+
 /** Some of a list, evenly spread. */
 export function some<Item>(list: readonly Item[]): readonly Item[] {
   const step = Math.max(1, Math.round(1 / size))

@@ -28,7 +28,7 @@ describe.each(globSync('.github/workflows/*.yml', { cwd: root }))('%s', (path) =
   })
 })
 
-test('CI tests the oldest Node that packages promise, the one of npm scripts, and the versions of .ci/run', () => {
+test('CI tests the oldest Node that packages promise, the one of npm scripts, and the versions of the soak', () => {
   const list = /node: \[(.*)\]/.exec(read('.github/workflows/ci.yml'))?.[1] ?? ''
   const [oldest, own, newest] = list.split(', ').map((version) => version.slice(1, -1))
   const engines = globSync('packages/*/package.json', { cwd: root })
@@ -36,7 +36,8 @@ test('CI tests the oldest Node that packages promise, the one of npm scripts, an
     .flatMap((manifest) => (manifest.private ? [] : [manifest.engines.node]))
   expect(new Set(engines)).toEqual(new Set([`>=${oldest?.split('.').slice(0, 2).join('.')}`]))
   expect(devDependencies.node).toMatch(new RegExp(`^\\^${own}\\.`))
-  expect(read('.ci/run')).toContain(`for version in ${oldest} ${newest};`)
+  for (const version of [oldest, newest])
+    expect(scripts['test:soak']).toContain(`npm run test:node -- ${version}`)
 })
 
 test('the release workflow may publish with provenance', () => {

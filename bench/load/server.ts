@@ -55,7 +55,13 @@ const app = millrace({
   agents: { desk },
   store,
   exchanges: false,
-  limits: { streams: most, requestsPerSecond: most, requestsAtOnce: most },
+  limits: {
+    streams: most,
+    requestsPerSecond: most,
+    requestsAtOnce: most,
+    answerBytes: most,
+    bufferBytes: most,
+  },
   quotas: { runs: most, waiting: most, storedBytes: most, bytesPerMinute: most, tokensPerMinute: most },
   ...(stuckMs !== undefined && { stuckMs }),
 })

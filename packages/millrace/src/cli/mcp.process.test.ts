@@ -157,7 +157,8 @@ describe.concurrent('millrace mcp', () => {
       method: 'notifications/progress',
       params: { progressToken: 1, message: 'Answer 1.' },
     })
-    expect(lines.at(-1)).toMatchObject({ id: 3, result: { content: [{ text: 'Answer 1.' }] } })
+    expect(lines.at(-1)).toMatchObject({ id: 3 })
+    expect(JSON.stringify(lines.at(-1))).toContain('Answer 1.')
   })
 
   test('ends when it is told to before its agents are loaded', async () => {

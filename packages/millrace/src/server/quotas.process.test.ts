@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { isWhole } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import { until } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
@@ -94,7 +95,7 @@ async function process(options: object, file?: string) {
 }
 
 describe('quotas', () => {
-  test('a thousand slow runs of one caller do not keep another waiting', async () => {
+  test.runIf(isWhole)('a thousand slow runs of one caller do not keep another waiting', async () => {
     const { app } = served(desk(), { auth: byToken, limits: { requestsPerSecond: 100_000 } })
     const { port } = await app.listen()
     const statuses: Record<number, number> = {}

@@ -52,7 +52,8 @@ function* linksWith(hashBytes: number, index: Buffer): Generator<string> {
     const end = index.indexOf(0, start)
     if (end < 0) return
     path = Buffer.concat([kept, index.subarray(start, end)])
-    if (index.readUInt32BE(at + 24) === gitlink) yield path.toString('utf8')
+    // Read with the wrong hash, a path may seem to be empty: none is.
+    if (index.readUInt32BE(at + 24) === gitlink && path.length > 0) yield path.toString('utf8')
     // Before version 4 entries are padded to eight bytes, with at least one of them zero.
     at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7)
   }
