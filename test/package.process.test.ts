@@ -34,6 +34,11 @@ const modulesOf = ({ name, exports }: Manifest) =>
     .map((subpath) => subpath.replace(/^\./, name))
 
 const oldNode = findOldNode()
+
+const plainAgent = `import { agent } from 'millrace'
+import { scriptedModel } from 'millrace/testing'
+export default agent({ model: scriptedModel([]) })
+`
 let tarballs: string
 
 beforeAll(async () => {
@@ -270,11 +275,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       [['mcp'], 'millrace mcp', '@millrace/tools'],
     ] as const
     test.each(missing)('millrace %j says what to install', async (args, flag, install) => {
-      await writeFile(
-        join(consumer, 'agents.js'),
-        "import { agent } from 'millrace'\nimport { scriptedModel } from 'millrace/testing'\n" +
-          'export default agent({ model: scriptedModel([]) })\n',
-      )
+      await writeFile(join(consumer, 'agents.js'), plainAgent)
       const [command, ...flags] = args
       const main = join(installed, 'dist/cli/main.js')
       const ended = await run(process.execPath, [main, command, 'agents.js', ...flags], {
@@ -285,6 +286,43 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       expect(ended).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining(says) })
     })
   })
+
+  test.runIf(folderName === 'voice')(
+    'serves without what listening needs, and says what to install',
+    async () => {
+      const agents = join(consumer, 'agents.js')
+      await writeFile(agents, plainAgent)
+      const main = join(folder, 'node_modules/millrace/dist/cli/main.js')
+      const args = [
+        main,
+        'serve',
+        agents,
+        '--voice',
+        'flite',
+        '--port',
+        '0',
+        '--data',
+        join(consumer, 'kept.db'),
+      ]
+      const server = spawn(process.execPath, args, { env: { ...plainEnv(), HOME: consumer } })
+      let told = ''
+      server.stderr.on('data', (data) => {
+        told += data
+      })
+      const ended = once(server, 'exit')
+      await once(server.stdout, 'data')
+      server.kill('SIGTERM')
+      await ended
+      const names = [
+        'onnxruntime-node',
+        '@ricky0123/vad-web',
+        '@moonshine-ai/moonshine-js',
+        'llama-tokenizer-js',
+      ]
+      expect(told).toContain('speaks with flite, but does not listen: ')
+      expect(told).toMatch(new RegExp(`npm install ${names.map((name) => `${name}@\\S+`).join(' ')}`))
+    },
+  )
 
   test.runIf(folderName === 'voice')(
     'speaks, and says what to do where a bundler has taken it apart',
