@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import type { Entry } from 'millrace/client'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { isWhole } from '../size.ts'
 import { openDesk } from './desk.ts'
 import { askedThread, copied, openCall, patience } from './detail.test-kit.ts'
-import { describePage, screenshot } from './page.test-kit.ts'
+import { describePage, screenshot, textOfDownload } from './page.test-kit.ts'
 
 const clipboard = { permissions: ['clipboard-read', 'clipboard-write'] }
 const script = [
@@ -86,7 +85,7 @@ describePage('the raw events', (visit) => {
       events.panel.getByRole('button', { name: 'Download' }).click(),
     ])
     expect(file.suggestedFilename()).toMatch(/\.jsonl$/)
-    const lines = parsed(await readFile(await file.path(), 'utf8'))
+    const lines = parsed(await textOfDownload(file))
     expect(lines.map(({ event }) => event.type)).toEqual(await events.types())
   })
 

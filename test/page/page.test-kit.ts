@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import { text } from 'node:stream/consumers'
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Download,
+  type Locator,
+  type Page,
+} from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { root } from '../root.ts'
 import { launchArgs } from './browser.ts'
@@ -64,6 +72,11 @@ export async function screenshot(page: Page, name: string, { inReadme = false } 
   await page.screenshot({ ...picture, path: join(root, 'test', 'page', 'screenshots', `${name}.png`) })
   if (inReadme && process.env.SCREENSHOTS === '1')
     await page.screenshot({ ...picture, path: join(root, 'docs', 'images', `${name}.png`) })
+}
+
+/** What was downloaded. The browser is another process's, which keeps its files to itself. */
+export async function textOfDownload(download: Download): Promise<string> {
+  return text(await download.createReadStream())
 }
 
 /** Writes into the composer and sends it. */

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { readTranscript } from 'millrace'
 import { client } from 'millrace/client'
-import type { Download, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
-import { describePage, phone, say, screenshot } from './page.test-kit.ts'
+import { describePage, phone, say, screenshot, textOfDownload } from './page.test-kit.ts'
 
 /** What a person sees of the list. */
 function listOf(page: Page) {
@@ -28,10 +27,6 @@ async function talk(url: string, id: string, message: string) {
   const until = await thread.send(message)
   for await (const _ of thread.follow({ until }));
   return thread
-}
-
-async function textOf(download: Download): Promise<string> {
-  return readFile(await download.path(), 'utf8')
 }
 
 const answers = () => 'So be it.'
@@ -201,7 +196,7 @@ describePage('a thread is exported', (visit) => {
     await listOf(page).choose('Where is ORD-42?', 'Export as JSON')
     const download = await waiting
     expect(download.suggestedFilename()).toBe('where-is-ord-42.json')
-    const text = await textOf(download)
+    const text = await textOfDownload(download)
     const { messages } = await thread.state()
     expect(readTranscript(text)).toEqual(messages)
     expect(JSON.parse(text)).toMatchObject({
@@ -218,7 +213,7 @@ describePage('a thread is exported', (visit) => {
     await listOf(page).choose('Where is ORD-42?', 'Export as test script')
     const download = await waiting
     expect(download.suggestedFilename()).toBe('where-is-ord-42.test.ts')
-    const source = await textOf(download)
+    const source = await textOfDownload(download)
     expect(source).toContain("test('Where is ORD-42?', async () => {")
     expect(source).toContain("recordedTool('lookup_order', [")
     expect(source).toContain("expect(result.text).toBe('It is there.')")
