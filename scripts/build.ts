@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -16,14 +16,13 @@ interface Manifest {
   readonly private?: boolean
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>
   readonly imports?: Readonly<Record<string, string | { readonly default: string }>>
-  readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 /** Files that are loaded by their path, and so are no module of another's bundle. */
 const loadedByPath: Readonly<Record<string, readonly string[]>> = {
-  millrace: ['client/voice-worklet'],
+  millrace: ['cli/main', 'client/voice-worklet'],
   '@millrace/voice': ['voices/flite/worker', 'onnx/worker'],
 }
 
@@ -46,11 +45,7 @@ function entryPoints({ exports }: Manifest): string[] {
 }
 
 async function buildModules(folder: string, manifest: Manifest): Promise<void> {
-  const entries = [
-    ...entryPoints(manifest),
-    ...Object.values(manifest.bin ?? {}).map(stem),
-    ...(loadedByPath[manifest.name] ?? []),
-  ]
+  const entries = [...entryPoints(manifest), ...(loadedByPath[manifest.name] ?? [])]
   const bundle = await rolldown({
     cwd: folder,
     input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
@@ -67,8 +62,6 @@ async function buildModules(folder: string, manifest: Manifest): Promise<void> {
     codeSplitting: { groups: groups[manifest.name] ?? [] },
   })
   await bundle.close()
-  // npm links a program once, and sees to this only then.
-  for (const program of Object.values(manifest.bin ?? {})) chmodSync(join(folder, program), 0o755)
 }
 
 async function buildDeclarations(folder: string, name: string, manifest: Manifest): Promise<void> {
