@@ -69,7 +69,7 @@ async function buildDeclarations(folder: string, name: string, manifest: Manifes
   const bundle = await rolldown({
     cwd: folder,
     input: Object.fromEntries(entryPoints(manifest).map((entry) => [entry, join(written, `${entry}.d.ts`)])),
-    // These types are for nobody but the compiler: whoever installs the package need not install them.
+    // Its types are bundled, so that users of the package need not install it.
     external: (id) => /^(#|[^./])/.test(id) && id !== '@standard-schema/spec',
     plugins: [bundleDeclarations()],
   })
