@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { sized } from '../../../../test/size.ts'
+import { isWhole, sized } from '../../../../test/size.ts'
 import type { Model, RunEvent } from '../protocol/index.ts'
 import { findUnpaired, textOf } from '../protocol/index.ts'
 import type { FakeClock, ScriptRound, ScriptStep } from '../testing/index.ts'
@@ -360,7 +360,7 @@ test('text() repeats no word without a notice, and its readers agree on what sta
     }),
     { numRuns: sized(250) },
   )
-  expect(retracted).toBeGreaterThan(0)
+  if (isWhole) expect(retracted).toBeGreaterThan(0)
 })
 
 interface TextReadings {

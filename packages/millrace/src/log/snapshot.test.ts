@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sized } from '../../../../test/size.ts'
+import { isWhole, sized } from '../../../../test/size.ts'
 import type { Entry, Message, ThreadState } from '../protocol/index.ts'
 import {
   approvalsOf,
@@ -65,7 +65,7 @@ test('a fork at any number goes on from a snapshot of its thread, and saves its 
     }),
     { numRuns: sized(200) },
   )
-  expect(restored).toBeGreaterThan(sized(10))
+  if (isWhole) expect(restored).toBeGreaterThan(10)
 })
 
 test('a snapshot of the first version, which had no open run, is read', async () => {
@@ -139,7 +139,7 @@ test('a save that is cut off anywhere leaves a thread that can be continued', as
     }),
     { numRuns: sized(200) },
   )
-  expect(restored).toBeGreaterThan(sized(20))
+  if (isWhole) expect(restored).toBeGreaterThan(20)
 })
 
 const everything = { bytes: Number.POSITIVE_INFINITY, before: Number.POSITIVE_INFINITY }

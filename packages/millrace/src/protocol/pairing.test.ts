@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sized } from '../../../../test/size.ts'
+import { isWhole, sized } from '../../../../test/size.ts'
 import { isMillraceError } from './errors.ts'
 import type { Message } from './messages.ts'
 import { textOf, toolCallsOf } from './messages.ts'
@@ -201,5 +201,5 @@ test('whatever the history, it comes out paired, whole and stable, or is refused
     }),
     { numRuns: sized(1000) },
   )
-  expect(mended).toBeGreaterThan(sized(50))
+  if (isWhole) expect(mended).toBeGreaterThan(50)
 })
