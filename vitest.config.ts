@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** The packages find one another's sources by this, so that tests need no build and there is one copy of each module. */
@@ -26,8 +27,11 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Most wait for processes and sockets, so that two share two cores well; left alone, vitest would use one of them.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    // Processes that tests start from sources, too.
-    env: { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim() },
+    env: {
+      // Processes that tests start from sources, too. What they have compiled once is kept: that is half of their work.
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim(),
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),
+    },
     projects: [
       {
         extends: true,
@@ -64,6 +68,7 @@ export default defineConfig({
           name: 'page',
           include: ['test/page/**/*.test.ts'],
           globalSetup: ['test/built.ts', 'test/page/browser-setup.ts'],
+          isolate: false,
         },
       },
       ...(isSoak

@@ -7,10 +7,17 @@ import { aptInstall } from '../apt-get.ts'
 
 const run = promisify(execFile)
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+/** The first does a third less work per page, since it never had a window. */
+const names = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
 
 /** How to get one, for whoever has none. */
-export const howToGetIt = 'apt-get install chromium, or CHROMIUM=/path/to/one'
+export const howToGetIt = 'apt-get install chromium-headless-shell, or CHROMIUM=/path/to/one'
 
 /** The path of a Chromium that runs here; undefined if there is none. Throws if the one that was asked for does not. */
 export async function findChromium(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
@@ -35,7 +42,7 @@ async function runs(path: string): Promise<boolean> {
 
 /** Debian's: whether it worked is for `findChromium` to see. */
 export function installChromium(): Promise<void> {
-  return aptInstall(['chromium'])
+  return aptInstall(['chromium-headless-shell'])
 }
 
 /** As it is started for a test: by root too, on a machine without a screen, and asking nobody for anything. */

@@ -1,12 +1,10 @@
-import { memoryStore } from 'millrace'
-import type { Entry } from 'millrace/client'
-import type { ScriptRound, ScriptStep } from 'millrace/testing'
+import type { ScriptStep } from 'millrace/testing'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Told } from '../../packages/inspector/timeline/written.test-kit.ts'
 import { entriesOf, tell } from '../../packages/inspector/timeline/written.test-kit.ts'
-import { openDesk } from './desk.ts'
-import { describePage, phone, say, screenshot, type Visit } from './page.test-kit.ts'
+import { describePage, phone, say, screenshot } from './page.test-kit.ts'
+import { bar, focused, openTimeline } from './timeline.test-kit.ts'
 
 const day = 86_400_000
 
@@ -198,43 +196,6 @@ describePage('the timeline', (visit) => {
     expect(await bar(page, /and going on/).count()).toBe(0)
   })
 
-  test('draws only so much, however many calls there are', async () => {
-    const page = await openTimeline(visit, entriesOf(crowd()))
-    const count = () => page.locator('.timeline *').count()
-    await page.locator('.timeline > p').getByText('10,000 calls').waitFor()
-    expect(await count()).toBeLessThan(900)
-    await page.locator('.timeline-lanes').evaluate((box) => box.scrollTo(0, box.scrollHeight / 3))
-    await bar(page, /^look_up running/)
-      .first()
-      .waitFor()
-    expect(await count()).toBeLessThan(900)
-    await page.locator('.timeline-lanes').evaluate((box) => box.scrollTo(0, box.scrollHeight))
-    await bar(page, /short steps/)
-      .first()
-      .waitFor()
-    expect(await count()).toBeLessThan(900)
-    await page.getByText('As a table').click()
-    await page.getByRole('button', { name: /^[\d,]+ more$/ }).waitFor()
-    expect(await count()).toBeLessThan(2000)
-  })
-
-  test('keeps the focus where it is while everything else is scrolled', async () => {
-    const page = await openTimeline(visit, entriesOf(crowd()))
-    const lanes = page.locator('.timeline-lanes')
-    await bar(page, /^look_up arguments/)
-      .first()
-      .focus()
-    const before = await focused(page)
-    await lanes.evaluate((box) => box.scrollTo(0, box.scrollHeight))
-    await bar(page, /short steps/)
-      .first()
-      .waitFor()
-    expect(await focused(page)).toBe(before)
-    await page.keyboard.press('ArrowRight')
-    await expect.poll(() => focused(page)).not.toBe(before)
-    await expect.poll(() => lanes.evaluate((box) => box.scrollTop)).toBeLessThan(1000)
-  })
-
   test('is no wider than a phone', async () => {
     const page = await openTimeline(visit, entriesOf(eventful), [], { viewport: phone })
     await bar(page, 'lookup_order running').waitFor()
@@ -245,52 +206,6 @@ describePage('the timeline', (visit) => {
     await screenshot(page, 'timeline-phone')
   })
 })
-
-/** 5,000 calls at once, each waiting for its turn; and 5,000 one after the other, too thin to be told apart. */
-function crowd(): Told[] {
-  const told: Told[] = [...eventful.slice(0, 3)]
-  const each = Array.from({ length: 5000 }, (_, index) => index)
-  for (const index of each)
-    told.push([100 + index * 2, tell.writes(`c${index}`)], [101 + index * 2, tell.calls(`c${index}`)])
-  told.push([10_100, tell.roundEnds(1)])
-  for (const index of each) told.push([12_000 + index * 2, tell.runs(`c${index}`)])
-  for (const index of each) told.push([22_000 + index, tell.result(`c${index}`, 9000)])
-  told.push([27_000, tell.round(2)])
-  for (const index of each) {
-    const at = 27_100 + index * 4
-    const id = `d${index}`
-    told.push(
-      [at, tell.writes(id)],
-      [at + 1, tell.calls(id)],
-      [at + 1, tell.runs(id)],
-      [at + 3, tell.result(id, 2)],
-    )
-  }
-  return [...told, [47_200, tell.roundEnds(2)], [47_200, tell.ends()]]
-}
-
-async function openTimeline(
-  visit: Visit,
-  log: readonly Entry[],
-  script: ScriptRound[] = [],
-  options: Parameters<Visit>[1] = {},
-): Promise<Page> {
-  const store = memoryStore()
-  const { url } = await openDesk({ script, app: { store } })
-  await store.create({ id: 'kept', agent: 'support' }, { entries: log })
-  const page = await visit(`${url}/#/threads/kept`, options)
-  await page.getByRole('button', { name: 'Inspect' }).click()
-  await page.getByRole('tab', { name: 'Timeline' }).click()
-  return page
-}
-
-function bar(page: Page, name: string | RegExp) {
-  return page.locator('.timeline-sheet').getByRole('button', { name })
-}
-
-function focused(page: Page): Promise<string> {
-  return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
-}
 
 async function drag(page: Page, from: { x: number; y: number }, to: { x: number; y: number }) {
   await page.mouse.move(from.x, from.y)

@@ -27,6 +27,17 @@ const post = (url: string, body: object, headers = {}) =>
     body: JSON.stringify(body),
   })
 
+// Alone: a client is closed when the test that runs is over, whichever that is.
+test('millrace serve --mcp serves them as MCP tools too', async () => {
+  const home = makeHome()
+  home.write('agents.ts', agentsFile)
+  const { url, child, ended } = await serving(home, ['agents.ts', '--mcp'])
+  const mcp = await connectV1(`${url}/mcp`)
+  expect(textOf(await mcp.call('desk', { prompt: 'hi' }))).toBe('The desk is open.')
+  child.kill('SIGINT')
+  expect((await ended).stderr).toContain(`MCP clients find them at ${url}/mcp\n`)
+})
+
 describe.concurrent('millrace serve', () => {
   test('serves the agents of a file, and ends well when it is told to', async () => {
     const home = makeHome()
@@ -81,16 +92,6 @@ describe.concurrent('millrace serve', () => {
     expect(await status('Bearer s3cret')).toBe(200)
     child.kill('SIGINT')
     expect((await ended).stderr).not.toContain('s3cret')
-  })
-
-  test('serves them as MCP tools too, if it is asked to', async () => {
-    const home = makeHome()
-    home.write('agents.ts', agentsFile)
-    const { url, child, ended } = await serving(home, ['agents.ts', '--mcp'])
-    const mcp = await connectV1(`${url}/mcp`)
-    expect(textOf(await mcp.call('desk', { prompt: 'hi' }))).toBe('The desk is open.')
-    child.kill('SIGINT')
-    expect((await ended).stderr).toContain(`MCP clients find them at ${url}/mcp\n`)
   })
 
   test('tells an address that can be opened also where it listens at all of them', async () => {

@@ -2,6 +2,7 @@ import type { Fault, FaultKind } from '@millrace/simulator'
 import { faultPlan, printFaults, providerSimulator } from '@millrace/simulator'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import type { JsonObject, RunEvent } from '../protocol/index.ts'
 import { toolCallsOf } from '../protocol/index.ts'
@@ -372,7 +373,7 @@ describe('plans by chance', () => {
   test.each(wireNames)(
     '%s: a run ends, paired and with its sockets closed',
     async (wire) => {
-      for (let seed = 0; seed < 60; seed++) {
+      for (let seed = 0; seed < sized(60); seed++) {
         const faults = faultPlan(seed)
         try {
           await playLoosely(wire, faults)

@@ -509,7 +509,7 @@ describe('work', () => {
     return looked
   }
 
-  const million = 1_000_000
+  const million = sized(1_000_000)
   const texts = {
     'one string': JSON.stringify({ path: 'a.ts', content: 'x'.repeat(million) }),
     'one key': JSON.stringify({ ['k'.repeat(million)]: 1 }),
@@ -518,7 +518,7 @@ describe('work', () => {
     'small records': JSON.stringify(Array(million / 20).fill({ id: 1, on: 'yes' })),
   }
 
-  test.each(Object.keys(texts))('%s of 1 MB costs the same per character in any pieces', (name) => {
+  test.each(Object.keys(texts))('a long text, %s, costs the same per character in any pieces', (name) => {
     const text = texts[name as keyof typeof texts]
     for (const size of [1, 16, 65_536]) {
       const pieces: string[] = []

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isWhole } from '../../../../test/size.ts'
 import { modes, testShell, until } from './shell.test-kit.ts'
 
 const forever = {
@@ -81,28 +80,6 @@ describe.each(modes)('a command, sandbox %s', (sandbox) => {
     await using shell = testShell({ sandbox, graceMs: 30_000 })
     const command = "trap 'echo tidied; exit 0' TERM; echo begun; while :; do sleep 0.05; done"
     expect(await shell.run({ command, timeout_ms: 500 })).toMatch(/^begun\n[\s\S]*tidied\n\[stopped/)
-  })
-
-  test.runIf(isWhole)('that prints a gigabyte is kept head and tail in little memory', async () => {
-    await using shell = testShell({ sandbox })
-    let most = 0
-    const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers
-    const before = memory()
-    const timer = setInterval(() => (most = Math.max(most, memory() - before)), 5)
-    const progressed: { output?: string; bytes?: number }[] = []
-    const command = 'echo first; yes | head -c 1G; echo last'
-    const text = await shell.run(
-      { command, timeout_ms: 100_000 },
-      { progress: (data) => void progressed.push(data as never) },
-    )
-    clearInterval(timer)
-    expect(text).toMatch(/^first\ny\ny\n/)
-    expect(text).toMatch(/y\nlast\n\[1072\.7 MB of output left out in the middle: .*\n\[exit code 0 after/)
-    expect(text.length).toBeLessThan(1.1 * 2 ** 20)
-    expect(most).toBeLessThan(100 * 2 ** 20)
-    const told = progressed.map(({ output = '' }) => output).join('')
-    expect(told.length).toBe(65_536)
-    expect(progressed.length).toBeLessThan(500)
   })
 
   test('that prints a hundred thousand times shows all of it', async () => {

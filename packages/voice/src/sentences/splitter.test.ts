@@ -245,7 +245,7 @@ describe('lengths', () => {
 })
 
 describe('the work', () => {
-  const size = 60_000
+  const size = sized(60_000)
   const shapes = [
     '.',
     '. ',
@@ -298,7 +298,7 @@ describe('the work', () => {
   test.each(['text', '```\n', '<!-- '])(
     'a long text that comes in single characters is no trouble after %j',
     (begin) => {
-      const text = begin + 'Some words, and some more of them. \n'.repeat(10_000)
+      const text = begin + 'Some words, and some more of them. \n'.repeat(sized(10_000))
       expect(sources(split(unitsOf(text))).join('')).toBe(text)
     },
   )
