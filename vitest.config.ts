@@ -25,8 +25,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    // Most wait for processes and sockets, so that two share two cores well; left alone, vitest would use one of them.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than cores, since many wait for processes and sockets; left alone, vitest would use one less.
+    maxWorkers: availableParallelism() + 1,
     env: {
       // Processes that tests start from sources, too. What they have compiled once is kept: that is half of their work.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim(),
