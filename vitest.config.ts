@@ -32,6 +32,7 @@ export default defineConfig({
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim(),
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),
     },
+    setupFiles: 'test/clean-up-setup.ts',
     projects: [
       {
         extends: true,
@@ -59,6 +60,7 @@ export default defineConfig({
           include: everywhere('.process.test.ts'),
           exclude: [...notHere, page, soak],
           globalSetup: ['test/built.ts', 'test/system-packages.ts'],
+          isolate: false,
         },
       },
       // A browser is looked for, and installed, only when these are run.

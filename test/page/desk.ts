@@ -8,6 +8,7 @@ import { millrace, type ServedApp, type ServedAppOptions } from 'millrace/server
 import { sqliteStore } from 'millrace/sqlite'
 import { onTestFailed, onTestFinished } from 'vitest'
 import { supportDesk } from '../../examples/support-desk/agent.ts'
+import { bundled } from '../bundle.ts'
 import { fixedPort, startServer } from '../survival/server-process.ts'
 import { simulatedModel } from './simulated-model.ts'
 
@@ -59,7 +60,7 @@ export interface DeskProcess {
 export async function openDeskProcess(options: DeskOptions): Promise<DeskProcess> {
   const { provider, file } = await groundwork(options)
   const port = await fixedPort()
-  const program = fileURLToPath(new URL('./serve.ts', import.meta.url))
+  const program = await bundled(fileURLToPath(new URL('./serve.ts', import.meta.url)))
   const start = () => startServer(program, { port, file, provider: provider.url })
   let latest = start()
   onTestFinished(() => latest.kill())

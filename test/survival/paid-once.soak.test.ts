@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { client } from '../../packages/millrace/src/client/index.ts'
 import { nextThreadAction } from '../../packages/millrace/src/protocol/index.ts'
 import { patience, reader } from './conversation.ts'
-import { bundleServer, fixedPort, startServer } from './server-process.ts'
+import { fixedPort, serverProgram, startServer } from './server-process.ts'
 import { eventsOf } from './verdict.ts'
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   const words = 'It takes its time to say what there is to say. '.repeat(8)
   const steps = words.split(/(?<= )/).flatMap((text) => [{ text }, { pause: 40 }])
   await using sim = await providerSimulator([steps])
-  const program = await bundleServer(folder)
+  const program = await serverProgram()
   const port = await fixedPort()
   const config = {
     port,

@@ -10,7 +10,7 @@ import { readDeeds } from './deeds.ts'
 import type { Plot } from './plot.ts'
 import { sceneOf } from './plot.ts'
 import type { ServerConfig, ServerProcess } from './server-process.ts'
-import { bundleServer, fixedPort, startServer } from './server-process.ts'
+import { fixedPort, serverProgram, startServer } from './server-process.ts'
 
 /** A place where a server runs, one process after the other, always at the same address. */
 export interface Post {
@@ -46,7 +46,7 @@ export async function openWorld({ plot, posts: count = 1, ...app }: WorldOptions
     ...systemClock,
     turn: () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * pieceMs)),
   }
-  const bundle = await bundleServer(folder)
+  const bundle = await serverProgram()
   const provider = await providerSimulator((request) => plot(sceneOf(request)), {
     clock,
     deltaChars: [5, 9, 14],

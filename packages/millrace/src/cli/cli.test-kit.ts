@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { ProviderSimulatorOptions, SimulatedRequest } from '@millrace/simulator'
 import { providerSimulator } from '@millrace/simulator'
-import { afterAll } from 'vitest'
+import { afterFile } from '../../../../test/clean-up.ts'
 import type { ScriptRound } from '../testing/index.ts'
 
 const packages = fileURLToPath(new URL('../../..', import.meta.url))
@@ -16,12 +16,6 @@ export const main = join(packages, 'millrace/dist/cli/main.js')
 export const built = (entry: string, name = 'millrace') => join(packages, name, 'dist', `${entry}.js`)
 // Only turns a hang into a failure.
 const limit = { timeout: 60_000, killSignal: 'SIGKILL' } as const
-
-/** At the end of the file: tests of one file run side by side. */
-const cleanups: (() => unknown)[] = []
-afterAll(async () => {
-  for (const cleanUp of cleanups.splice(0)) await cleanUp()
-})
 
 interface Ended {
   /** The exit code, or the signal it died of. */
@@ -59,7 +53,7 @@ export interface Started {
 
 export function makeHome(env: NodeJS.ProcessEnv = {}): Home {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-cli-'))
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  afterFile(() => rmSync(folder, { recursive: true, force: true }))
   // What a stranger's shell has: no keys of ours, and nothing of vitest's.
   const { PATH, TMPDIR } = process.env
   const plain = { PATH, TMPDIR, HOME: folder, ...env }
@@ -102,7 +96,7 @@ export async function homeWith(
   options: ProviderSimulatorOptions = {},
 ) {
   const simulator = await providerSimulator(script, options)
-  cleanups.push(() => simulator.close())
+  afterFile(() => simulator.close())
   const home = makeHome({
     OPENAI_BASE_URL: simulator.baseURL,
     OPENAI_API_KEY: 'test-key',

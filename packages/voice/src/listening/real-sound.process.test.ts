@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isWhole } from '../../../../test/size.ts'
 import { type AudioFrame, readAudioFrame, writeAudioFrame } from '../../../millrace/src/protocol/index.ts'
@@ -89,6 +90,22 @@ test.runIf(isWhole)('of twenty spoken sentences at least nine words in ten are u
   expect(wrong.reduce((sum, one) => sum + one, 0) / words).toBeLessThan(0.1)
   expect(events.filter(({ type }) => type === 'failed')).toEqual([])
 })
+
+test.runIf(process.platform === 'linux')(
+  'the networks report nothing to the maker of their library',
+  async () => {
+    await transcriber.ready?.()
+    const open = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`)
+      } catch {
+        return ''
+      }
+    })
+    // Where it reports, it keeps a log of that open.
+    expect(open.filter((path) => path.includes('mat-debug'))).toEqual([])
+  },
+)
 
 describe('what is no speech is not heard, and speech behind it is', () => {
   const seconds = 6

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { bundled } from '../../../../../test/bundle.ts'
+import { afterFile } from '../../../../../test/clean-up.ts'
 import { terminalOf } from '../terminal/screen.test-kit.ts'
 import type { ProcessOptions } from './chat-process.test-kit.ts'
 
@@ -12,11 +13,6 @@ const program = fileURLToPath(new URL('./chat-process.test-kit.ts', import.meta.
 // `script` runs a command in a pseudo-terminal. Part of every Linux; those of macOS and BSD take other options.
 const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
 export const skipTerminal = !hasScript && !process.env.CI
-
-const opened = new Set<{ kill(): void }>()
-afterAll(() => {
-  for (const terminal of opened) terminal.kill()
-})
 
 export interface TerminalOptions extends ProcessOptions {
   readonly columns?: number
@@ -32,23 +28,20 @@ export type Terminal = ReturnType<typeof open>
 
 /** Starts a chat in a pseudo-terminal of its own, and waits until it can be talked to. */
 export async function openChat({ typeAhead, ...options }: TerminalOptions = {}): Promise<Terminal> {
-  const terminal = open(options)
+  const terminal = open(await bundled(program), options)
   if (typeAhead) terminal.type(typeAhead)
   await terminal.see(/\/help[\s\S]*\n[›>]/)
   return terminal
 }
 
-function open({
-  columns = 80,
-  rows = 24,
-  env = {},
-  underShell,
-  ...options
-}: Omit<TerminalOptions, 'typeAhead'>) {
+function open(
+  program: string,
+  { columns = 80, rows = 24, env = {}, underShell, ...options }: Omit<TerminalOptions, 'typeAhead'>,
+) {
   const { PATH, TMPDIR } = process.env
   const folder = mkdtempSync(join(tmpdir(), 'millrace-terminal-'))
   const place = join(folder, 'place')
-  const run = '"$NODE" --conditions=@millrace/source "$PROGRAM" "$OPTIONS"'
+  const run = '"$NODE" "$PROGRAM" "$OPTIONS"'
   const command = [
     `stty cols ${columns} rows ${rows}`,
     '(tty; echo $$) > "$PLACE"',
@@ -75,9 +68,8 @@ function open({
   const exit = new Promise<number | string | null>((resolve) =>
     child.on('close', (code, signal) => resolve(signal ?? code)),
   )
-  opened.add(child)
+  afterFile(() => child.kill())
   void exit.then(() => {
-    opened.delete(child)
     rmSync(folder, { recursive: true, force: true })
   })
   let known: string[] = []

@@ -1,14 +1,19 @@
-import { readdirSync } from 'node:fs'
+import fs, { readdirSync, type StatsFs } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../sqlite.ts'
 import { temporaryFolder } from './sqlite.test-kit.ts'
 
 // No test machine has a server to mount from: the system's answer is that of an NFS mount.
-vi.mock('node:fs', async (original) => ({
-  ...(await original<object>()),
-  statfsSync: () => ({ type: 0x6969 }),
-}))
+beforeAll(() => {
+  vi.spyOn(fs, 'statfsSync').mockReturnValue({ type: 0x6969 } as StatsFs)
+  syncBuiltinESMExports()
+})
+afterAll(() => {
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+})
 
 const folder = temporaryFolder()
 

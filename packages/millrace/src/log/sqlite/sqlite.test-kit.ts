@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,21 +6,18 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
+import { afterFile } from '../../../../../test/clean-up.ts'
 import type { Entry } from '../../protocol/index.ts'
 import type { ThreadStore } from '../store.ts'
 import type { Said } from './child.test-kit.ts'
 
 const script = fileURLToPath(new URL('./child.test-kit.ts', import.meta.url))
-const running = new Set<ChildProcess>()
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
-})
 
 /** A folder that is gone after the tests of this file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-sqlite-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  afterFile(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -43,14 +39,13 @@ export function other(args: readonly string[], { before }: { before?: string } =
   const command = [process.execPath, script, ...args]
   const [program = '', ...rest] = before ? ['unshare', '-Urm', 'sh', '-c', before, 'sh', ...command] : command
   const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
-  running.add(child)
+  afterFile(() => child.kill('SIGKILL'))
   const said: Said[] = []
   let taken = 0
   let exited = false
   let wake = () => {}
   const gone = once(child, 'close').then(() => {
     exited = true
-    running.delete(child)
     wake()
   })
   createInterface(child.stdout).on('line', (line) => {

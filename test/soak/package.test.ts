@@ -6,8 +6,8 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, posix, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { plainEnv, run, typeCheck } from './processes.ts'
-import { root } from './root.ts'
+import { plainEnv, run, typeCheck } from '../processes.ts'
+import { root } from '../root.ts'
 
 interface Manifest {
   readonly [field: string]: unknown

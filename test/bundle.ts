@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { afterFile } from './clean-up.ts'
+
+const bundles = new Map<string, Promise<string>>()
+
+/**
+ * A program of the tests with all that it needs, in one file that is there until this file's tests are over: it starts in 0.12 s instead
+ * of 0.25 s, and the first one in a whole second less. What somebody changes in the sources meanwhile does not matter either.
+ */
+export function bundled(path: string): Promise<string> {
+  const made = bundles.get(path) ?? bundle(path)
+  bundles.set(path, made)
+  return made
+}
+
+async function bundle(path: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-program-'))
+  afterFile(() => {
+    bundles.delete(path)
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const file = join(folder, `${basename(path, '.ts')}.mjs`)
+  const program = await rolldown({
+    input: path,
+    platform: 'node',
+    external: [/^node:/],
+    resolve: { conditionNames: ['@millrace/source', 'import', 'module', 'node', 'default'] },
+  })
+  await program.write({ file, codeSplitting: false })
+  await program.close()
+  return file
+}
