@@ -77,7 +77,7 @@ describe.each(shellNames)('in %s', (shell: ShellName) => {
   const passing = new Map<Attack, readonly PolicyName[]>()
   beforeAll(async () => {
     const passes = passesFor(shell, world)
-    for (const attack of attacks) passing.set(attack, await passes(attack.line))
+    for (const attack of some(attacks)) passing.set(attack, await passes(attack.line))
   })
 
   test.each(policyNames)('with %s no line does harm', async (policy) => {
@@ -87,7 +87,7 @@ describe.each(shellNames)('in %s', (shell: ShellName) => {
         // A program that a rule allows may write the files it is told to.
         !(attack.ownWrite && policy === 'a usual allow-list'),
     )
-    const tried = some(allowed.filter(canRun))
+    const tried = allowed.filter(canRun)
     const outcomes = await jail.run(shell, linesOf(tried))
     const breaches = tried.filter((_, index) => isBreach(policy, outcomes[index] as Outcome))
     const untried = allowed.filter((attack) => !canRun(attack) && mayBreach(policy, attack.line))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { mcp } from '@millrace/tools/mcp'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { some } from '../../../../test/size.ts'
 import type { StdioTarget } from '../../../tools/src/mcp-server/mcp-clients.test-kit.ts'
 import { clients, textOf } from '../../../tools/src/mcp-server/mcp-clients.test-kit.ts'
 import { agent } from '../agent/index.ts'
@@ -66,7 +67,7 @@ async function logOf({ folder }: Home) {
   }
 }
 
-describe.each(clients)('%s starts millrace mcp', (_, connect) => {
+describe.each(some(clients))('%s starts millrace mcp', (_, connect) => {
   test('and asks its agents, whatever they print, from one process to the next', async () => {
     const home = homeWithAgents()
     const first = await connect(commandIn(home))

@@ -233,7 +233,7 @@ describe('without auth the same holds by address', () => {
 })
 
 describe('memory', () => {
-  test('clients that do not read cost no more than the buffer', async () => {
+  test.runIf(isWhole)('clients that do not read cost no more than the buffer', async () => {
     const { port, order } = await process({
       limits: { bufferBytes: 16 * mebibyte, requestsPerSecond: 100_000 },
     })

@@ -147,7 +147,7 @@ describe('flite', () => {
 
   test('many at once are all said, each its own words', async () => {
     const pair = flite({ workers: 2, voice: 'kal16' })
-    const texts = Array.from({ length: 20 }, (_, index) => `This is number ${index}.`)
+    const texts = Array.from({ length: 2 * sized(10) }, (_, index) => `This is number ${index}.`)
     const all = await Promise.all(texts.map((text) => heard(pair.synthesize(text, { signal: never }))))
     const alone = flite({ voice: 'kal16' })
     for (const [index, text] of texts.entries())
