@@ -31,6 +31,8 @@ export declare const files: readonly PageFile[]
  * carries them along. It is built of the library's own client, so the library comes first.
  */
 export async function buildPage(root: string): Promise<void> {
+  // Vite heeds what it finds, and tests that build have theirs.
+  process.env.NODE_ENV = 'production'
   const built = await build({
     configFile: join(root, 'packages/inspector/vite.config.ts'),
     logLevel: 'warn',
