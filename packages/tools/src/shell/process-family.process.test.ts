@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -68,8 +69,8 @@ test('what its cgroup holds is of the family, also if it started during the firs
   }
   let looks = 0
   const list = async () => (looks++ === 0 ? [] : processTable.list())
-  // No process has this number.
-  const family = processFamily({ leader: 2 ** 30, marker: 'none', cgroup }, { ...processTable, list })
+  // No process has this number, and none is marked so.
+  const family = processFamily({ leader: 2 ** 30, marker: randomUUID(), cgroup }, { ...processTable, list })
   expect(await family.end({ graceMs: 10_000 })).toBe(1)
   expect(await exited).toEqual([null, 'SIGTERM'])
 })

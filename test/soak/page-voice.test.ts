@@ -2,9 +2,9 @@ import type { Listener, Speech, VoiceOptions } from '@millrace/voice'
 import { voice } from '@millrace/voice'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { chatOf } from './chat.test-kit.ts'
-import { openDesk } from './desk.ts'
-import { describePage, screenshot } from './page.test-kit.ts'
+import { chatOf } from '../page/chat.test-kit.ts'
+import { openDesk } from '../page/desk.ts'
+import { describePage, screenshot } from '../page/page.test-kit.ts'
 
 /** Says everything as one tone, of 60 ms for each character. */
 const tone: Speech = {

@@ -1,6 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { isWhole } from '../../../../test/size.ts'
 import { type AudioFrame, readAudioFrame, writeAudioFrame } from '../../../millrace/src/protocol/index.ts'
 import { moonshine } from '../onnx/moonshine.ts'
 import { silero } from '../onnx/silero.ts'
@@ -76,7 +75,7 @@ const sentences = [
   'We are looking for a quiet room with a view of the sea.',
 ]
 
-test.runIf(isWhole)('of twenty spoken sentences at least nine words in ten are understood', async () => {
+test('of twenty spoken sentences at least nine words in ten are understood', async () => {
   const rate = 24_000
   const { hear, transcripts, events } = microphone({ ...ears, sampleRate: rate })
   for (const [index, sentence] of sentences.entries()) {

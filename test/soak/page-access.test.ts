@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { some } from '../size.ts'
-import { openDesk } from './desk.ts'
-import { everything } from './everything.ts'
-import { describePage, desktop, phone, say, seen } from './page.test-kit.ts'
+import { openDesk } from '../page/desk.ts'
+import { everything } from '../page/everything.ts'
+import { describePage, desktop, phone, say, seen } from '../page/page.test-kit.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -45,7 +44,7 @@ const looks = [
 ] as const
 
 describePage('axe finds nothing serious', (visit) => {
-  test.each(some(looks))('in $colorScheme colours, $viewport.width wide', async (look) => {
+  test.each(looks)('in $colorScheme colours, $viewport.width wide', async (look) => {
     const { url } = await openDesk({ script: everything })
     const page = await visit(url, look)
     const isPhone = look.viewport === phone
