@@ -37,20 +37,22 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
 
   test('a call has a live line, and the answer follows it', async () => {
     const chat = await openChat()
-    chat.type('lookup ORD-42\r')
-    await chat.see(/Let me look\.\n {2}. lookup_order \{"id":"ORD-42"\} · running .* · asked the carrier/)
-    await chat.see(/✓ lookup_order \{"id":"ORD-42"\} · done in .*\nThe tool says: /)
+    chat.type('lookup SLOW\r')
+    await chat.see(/Let me look\.\n {2}. lookup_order \{"id":"SLOW"\} · running .* · asked the carrier/)
+    chat.signal('SIGUSR2')
+    await chat.see(/✓ lookup_order \{"id":"SLOW"\} · done in .*\nThe tool says: /)
     await leave(chat)
   })
 
   test('what is written while an answer comes is queued, and answered after it', async () => {
     const chat = await openChat()
-    chat.type('lookup\r')
+    chat.type('lookup SLOW\r')
     await chat.see('running')
     chat.type('and this')
     await chat.see('Enter queues it')
     chat.type('\r')
     await chat.see('◦ queued: and this')
+    chat.signal('SIGUSR2')
     await chat.see(/The tool says: .*\n[\s\S]*› and this\n\nYou said "and this"\./)
     await leave(chat)
   })
@@ -210,11 +212,13 @@ describe.concurrent('a call that a person has to allow', { skip: skipTerminal },
 
   test('is not decided by a message that was being written', async () => {
     const chat = await openChat()
-    chat.type('lookup\r')
+    chat.type('lookup SLOW\r')
     await chat.see('running')
     chat.type('refund ORD-3\r')
     await chat.see('queued')
     chat.type('yet another')
+    await chat.see('yet another')
+    chat.signal('SIGUSR2')
     await chat.see('? refund_order')
     await chat.gone('yet another')
     chat.type('maybe\r')
