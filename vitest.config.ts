@@ -25,10 +25,10 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    // One more than cores, since many wait for processes and sockets; left alone, vitest would use one less.
+    // One more than cores, since many tests wait for processes and sockets. Vitest's default is one less.
     maxWorkers: availableParallelism() + 1,
     env: {
-      // Processes that tests start from sources, too. What they have compiled once is kept: that is half of their work.
+      // Also for processes that tests start from sources. The compile cache halves their CPU time.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --conditions=${source}`.trim(),
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),
     },

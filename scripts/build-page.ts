@@ -31,7 +31,7 @@ export declare const files: readonly PageFile[]
  * carries them along. It is built of the library's own client, so the library comes first.
  */
 export async function buildPage(root: string): Promise<void> {
-  // Vite heeds what it finds, and tests that build have theirs.
+  // Vite builds for what NODE_ENV says, and vitest sets it to 'test'.
   process.env.NODE_ENV = 'production'
   const built = await build({
     configFile: join(root, 'packages/inspector/vite.config.ts'),

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-// All that is checked without running a test. Lines of one phase run side by side; what one has to say is shown when it is over.
+// Everything that is checked without running a test. Commands of one phase run in parallel; each prints its output when it is done.
 const phases = [
   ['biome check --error-on-warnings .', 'npm run --silent build'],
   [

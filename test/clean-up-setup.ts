@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest'
 import { cleanUp } from './clean-up.ts'
 
-// For every file anew, also where files share their modules.
+// Setup files run once per test file, even where files share modules.
 afterAll(cleanUp)

@@ -1,10 +1,11 @@
 const tasks: (() => unknown)[] = []
 
-/** Done when the tests of this file are over, which may run side by side. */
+/** Runs after the last test of the file: tests of one file may run concurrently. */
 export function afterFile(task: () => unknown): void {
   tasks.push(task)
 }
 
 export async function cleanUp(): Promise<void> {
-  for (const task of tasks.splice(0)) await task()
+  // The latest first. If one fails, the others are left for the next file.
+  while (tasks.length > 0) await tasks.pop()?.()
 }

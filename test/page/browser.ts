@@ -7,7 +7,7 @@ import { aptInstall } from '../apt-get.ts'
 
 const run = promisify(execFile)
 
-/** The first does a third less work per page, since it never had a window. */
+/** The first needs a third less CPU per page. */
 const names = [
   'chromium-headless-shell',
   'chromium',

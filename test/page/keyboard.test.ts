@@ -4,7 +4,7 @@ import { openDesk } from './desk.ts'
 import { everything } from './everything.ts'
 import { describePage, say, seen } from './page.test-kit.ts'
 
-/** Whether somebody who looks at the screen can tell where the keyboard is. */
+/** Whether the focused element has a visible focus indicator. */
 async function focusIsVisible(page: Page): Promise<string> {
   return page.evaluate(() => {
     const { activeElement: element } = document

@@ -31,7 +31,7 @@ export function onnxThread(op: string, job: OnnxJob): OnnxThread {
   let hopeless: MillraceError | undefined
 
   function begin(): Worker {
-    // Read by the library itself, which would otherwise report to its maker, and keep a log file open that child processes inherit.
+    // Otherwise onnxruntime sends usage data to Microsoft and keeps a log file open that child processes inherit.
     process.env.ORT_DISABLE_TELEMETRY ??= '1'
     const begun = new Worker(workerFile(op), { workerData: job, execArgv: [], name: op })
     let hasAnswered = false

@@ -28,7 +28,7 @@ const lookup = tool({
   input: id,
   async run(input, { progress, signal }) {
     progress('asked the carrier')
-    // Until it is stopped, or whoever watches has seen it run.
+    // Until it is stopped, or the test has seen it run.
     if (idOf(input) === 'SLOW')
       await new Promise((resolve) => {
         process.once('SIGUSR2', resolve)
