@@ -111,6 +111,8 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     expect(JSON.stringify((await thread.state()).messages)).toContain('{"paid":{"amount":3}}')
 
     const hanging = await thread.send('Hang on')
+    // A message that no run has read yet would wait for the next one.
+    for await (const { event } of thread.follow({ after: hanging })) if (event.type === 'run-start') break
     await thread.stop('enough')
     const rest = await all(thread.follow({ after: hanging, until: hanging }))
     expect(rest.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
