@@ -69,6 +69,7 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['test/page/**/*.test.ts'],
+          exclude: [...notHere, 'test/page/**/*.soak.test.ts'],
           globalSetup: ['test/built.ts', 'test/page/browser-setup.ts'],
           isolate: false,
         },

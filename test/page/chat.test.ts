@@ -48,16 +48,6 @@ describePage('the chat', (visit) => {
     await thought.getByText('First the order.').waitFor()
   })
 
-  test('a thought that goes on shows its last line', async () => {
-    const desk = await openDesk({
-      script: [[{ reasoning: 'First the order.\nThen the par' }, { hang: true }]],
-    })
-    const chat = chatOf(await visit(desk.url))
-    await chat.say('Go')
-    await chat.rows('reasoning').getByText('Then the par').waitFor()
-    expect(await chat.rows('reasoning').textContent()).not.toContain('First')
-  })
-
   test('the arguments of a call are shown while they are written', async () => {
     const script = [[{ call: 'lookup_order', raw: '{"id":"ORD', cut: true }, { hang: true } as const]]
     const desk = await openDesk({ script })
@@ -171,32 +161,6 @@ describePage('the chat', (visit) => {
     expect(await inside.getByRole('button', { name: /Retry|Fork|Details|Allow/ }).count()).toBe(0)
   })
 
-  test('what a sub-agent asks again, since only one of its calls was decided, is asked once', async () => {
-    const pays = [5, 7].map((amount) => ({ call: 'pay', input: { amount } }))
-    const desk = await openDesk({
-      script: [[{ call: 'clerk', input: { prompt: 'Pay the bills.' } }], pays, 'I have paid.', 'It is paid.'],
-      agents: (model) => {
-        const input = z.object({ amount: z.number() })
-        const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
-        const clerk = agent({ name: 'clerk', model, tools: [pay] })
-        return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
-      },
-    })
-    const chat = chatOf(await visit(desk.url))
-    await chat.say('Settle this.')
-    await expect.poll(() => chat.button('Allow').count()).toBe(2)
-    await chat.button('Allow').first().click()
-    const asked = async () => {
-      const entries = await desk.app.thread(chat.threadId()).read()
-      return entries.filter(({ event }) => event.type === 'approval-request').length
-    }
-    await expect.poll(asked).toBe(3)
-    await expect.poll(() => chat.button('Allow').count()).toBe(1)
-    await chat.button('Allow').click()
-    await chat.ends(1)
-    expect(await chat.conversation.getByText('Not decided').count()).toBe(0)
-  })
-
   test('whoever has scrolled up stays there, and jumps to the latest by a button', async () => {
     const desk = await openDesk({ script: ['A line.\n\n'.repeat(80), 'The latest.'] })
     const page = await visit(desk.url)
@@ -214,19 +178,6 @@ describePage('the chat', (visit) => {
     await chat.button('Jump to the latest').click()
     await chat.rows('text').getByText('The latest.').waitFor()
     await expect.poll(() => chat.button('Jump to the latest').count()).toBe(0)
-  })
-
-  test('what was there when the thread was opened is not told again', async () => {
-    const desk = await openDesk({ script: ['The first answer.', 'The second answer.'] })
-    const page = await visit(desk.url)
-    const chat = chatOf(page)
-    await chat.say('One')
-    await expect.poll(chat.told).toContain('The first answer.')
-    await page.reload()
-    await chat.rows('text').getByText('The first answer.').waitFor()
-    await chat.say('Two')
-    await expect.poll(chat.told).toContain('The second answer.')
-    expect(await chat.told()).not.toContain('The first answer.')
   })
 
   test('a connection that was lost is told, and that it is back', async () => {
@@ -255,17 +206,5 @@ describePage('the chat', (visit) => {
     await chat.ends(1)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(phone.width)
     await screenshot(page, 'chat-phone')
-  })
-
-  test('on a phone all that can be done about a run is in sight', async () => {
-    const desk = await openDesk({ script: [[{ text: 'Hm' }, { hang: true }]] })
-    const page = await visit(desk.url, { viewport: phone })
-    const chat = chatOf(page)
-    await chat.say('Go')
-    await chat.button('Stop').waitFor()
-    for (const name of ['Stop', 'Send']) {
-      const { x, width } = (await chat.button(name).boundingBox()) ?? { x: 0, width: phone.width }
-      expect(x + width).toBeLessThan(phone.width)
-    }
   })
 })

@@ -1,12 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { client } from 'millrace/client'
+import { client, type Entry } from 'millrace/client'
 import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
 /** Only turns a hang into a failure. */
 export const patience = { timeout: 60_000 }
+
+export const clipboard = { permissions: ['clipboard-read', 'clipboard-write'] }
 
 /** Says something in a new thread and waits until it has been dealt with. Gives the thread's address on the page. */
 export async function askedThread(url: string, text: string): Promise<string> {
@@ -86,3 +88,26 @@ export async function fixedProvider(answer: string): Promise<FixedProvider> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, bodies }
 }
+
+/** What a person sees of the raw events. */
+export function eventsOf(page: Page) {
+  const panel = page.getByRole('tabpanel', { name: 'Events' })
+  const rows = panel.getByRole('listitem')
+  return {
+    panel,
+    rows,
+    types: () => rows.locator('.events-type').allInnerTexts(),
+    kind: (name: string) => panel.getByRole('button', { name, exact: true }),
+    async open() {
+      await page.getByRole('button', { name: 'Inspect' }).click()
+      await page.getByRole('tab', { name: 'Events' }).click()
+    },
+  }
+}
+
+/** Lines of JSON that were copied or downloaded. */
+export const parsed = (lines: string): Entry[] =>
+  lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { openDesk } from './desk.ts'
 import {
   askedThread,
+  clipboard,
   copied,
   fact,
   fixedProvider,
@@ -15,7 +16,6 @@ import {
 } from './detail.test-kit.ts'
 import { describePage, screenshot } from './page.test-kit.ts'
 
-const clipboard = { permissions: ['clipboard-read', 'clipboard-write'] }
 const usage = { inputTokens: 1200, outputTokens: 80, reasoningTokens: 12, cacheReadTokens: 900 }
 
 describePage('the detail of a round', (visit) => {
@@ -117,53 +117,6 @@ describePage('the detail of a round', (visit) => {
     await uses.getByText(/^read_minds called 1 ×, .* in all, 1 failed:$/).waitFor()
   })
 
-  test('has each attempt of a request that was sent again', async () => {
-    const { url } = await openDesk({
-      script: [[{ call: 'list_orders', input: {} }], 'Three orders.'],
-      provider: { faults: [{ kind: 'status', status: 503, retryAfter: { seconds: 0 }, request: 0 }] },
-    })
-    const page = await visit(url)
-    await page.goto(await askedThread(url, 'What have I ordered?'))
-    const detail = await openRound(page, 'list_orders')
-    await detail.getByRole('article', { name: 'Attempt 2' }).getByText('200').waitFor()
-    const first = detail.getByRole('article', { name: 'Attempt 1' })
-    expect(await first.textContent()).toMatch(/503/)
-    expect(await first.textContent()).toMatch(/overloaded/)
-    expect(await detail.getByRole('region', { name: 'Sent again' }).textContent()).toMatch(
-      /Attempt 2.*overloaded/,
-    )
-  })
-
-  test('tells what becomes of its calls after the model has ended', async () => {
-    const { promise, resolve } = Promise.withResolvers<string>()
-    const wait = tool({ name: 'wait', description: 'Waits', input: z.object({}), run: () => promise })
-    const { url } = await openDesk({
-      script: [[{ call: 'wait', input: {} }], 'Waited.'],
-      agents: (model) => ({ support: agent({ model, tools: [wait] }) }),
-    })
-    const page = await visit(url)
-    const thread = await client(url).create()
-    await thread.send('Well?')
-    await page.goto(`${url}/#/threads/${thread.id}`)
-    const detail = await openLatestRun(page)
-    await detail.getByRole('button', { name: 'Round 1' }).click()
-    await detail.getByRole('button', { name: 'Running' }).waitFor()
-    resolve('long enough')
-    await detail.getByRole('button', { name: /^Done/ }).waitFor()
-  })
-
-  test('says how to have requests recorded where they are not', async () => {
-    const { url } = await openDesk({
-      script: [[{ call: 'list_orders', input: {} }], 'Three.'],
-      app: { exchanges: false },
-    })
-    const page = await visit(url, { tolerates: [/404/] })
-    await page.goto(await askedThread(url, 'What have I ordered?'))
-    const detail = await openRound(page, 'list_orders')
-    await detail.getByRole('region', { name: 'Requests' }).getByText('exchanges').waitFor()
-    await detail.getByRole('region', { name: 'Tools called' }).getByText('list_orders').waitFor()
-  })
-
   test('keeps requests from those who may not inspect', async () => {
     const { url } = await openDesk({
       script: [[{ call: 'list_orders', input: {} }], 'Three.'],
@@ -174,22 +127,6 @@ describePage('the detail of a round', (visit) => {
     const detail = await openRound(page, 'list_orders')
     await detail.getByText('only for those who may inspect').waitFor()
     expect(await detail.getByRole('article').count()).toBe(0)
-  })
-
-  test('is fetched again when the answer has come, and before when that is asked for', async () => {
-    const { url } = await openDesk({ script: [[{ text: 'Slowly' }, { hang: true }]] })
-    const page = await visit(url)
-    const thread = await client(url).create()
-    await thread.send('Well?')
-    await page.goto(`${url}/#/threads/${thread.id}`)
-    await page.getByText('Slowly').first().waitFor()
-    const detail = await openLatestRun(page)
-    await detail.getByRole('button', { name: 'Round 1' }).click()
-    await detail.getByRole('button', { name: 'Refresh' }).click()
-    await detail.getByRole('article').getByText('goes on').waitFor()
-    await thread.stop()
-    await detail.getByText(/took \d/).waitFor()
-    await expect.poll(() => detail.getByRole('button', { name: 'Refresh' }).count()).toBe(0)
   })
 })
 
@@ -264,36 +201,5 @@ describePage('the detail of a call', (visit) => {
     await page
       .locator('details[open] > summary', { hasText: /tool-progress.*round-start: round 1/ })
       .waitFor()
-  })
-
-  test('draws little of a large result, and all of it can be reached by keyboard', async () => {
-    const list = tool({
-      name: 'list',
-      description: 'Lists',
-      input: z.object({}),
-      run: () => ({
-        rows: Array.from({ length: 50_000 }, (_, index) => ({ row: index })),
-        text: 'line\n'.repeat(50_000),
-      }),
-    })
-    const { url } = await openDesk({
-      script: [[{ call: 'list', input: {} }], 'Listed.'],
-      agents: (model) => ({ support: agent({ model, tools: [list], maxOutputChars: 2_000_000 }) }),
-    })
-    const page = await visit(url)
-    await page.goto(await askedThread(url, 'List them'))
-    const detail = await openCall(page, 'list')
-    const line = (text: RegExp) => detail.locator('summary', { hasText: text })
-    const open = (text: RegExp) => line(text).press('Enter')
-    await line(/^rows: .*49,996 more/).waitFor()
-    await open(/^40000 … 49999$/)
-    await open(/^40000 … 40099$/)
-    await open(/^40000: /)
-    await detail.getByText('row: 40000', { exact: true }).waitFor()
-    await open(/^40000 … 40099$/)
-    await detail.getByText('row: 40000', { exact: true }).waitFor({ state: 'detached' })
-    await open(/^text: .*250,000 characters/)
-    await detail.getByRole('group', { name: 'text' }).getByText('line').first().waitFor()
-    expect(await detail.locator('*').count()).toBeLessThan(2500)
   })
 })

@@ -5,9 +5,8 @@ import { Hono } from 'hono'
 import type { ServedApp } from 'millrace/server'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDesk, openDeskProcess } from './desk.ts'
+import { openDesk } from './desk.ts'
 import { describePage, phone, say, screenshot, seen } from './page.test-kit.ts'
-import { watchContext } from './watch-context.ts'
 
 describePage('the page as it is served', (visit) => {
   test('loads under its own policy, and asks nobody else for anything', async () => {
@@ -48,34 +47,6 @@ describePage('the page as it is served', (visit) => {
     })
     await say(page, 'Where is my parcel?')
     await answered(page)
-  })
-
-  test('is served by the process that comes after one that was killed', async () => {
-    const desk = await openDeskProcess({ script: ['It is on its way.'] })
-    const page = await visit(desk.url, { tolerates: [/net::ERR_|WebSocket connection to/] })
-    await desk.kill()
-    await expect(page.reload()).rejects.toThrow('ERR_CONNECTION_REFUSED')
-    await desk.start()
-    await page.goto(desk.url)
-    await say(page, 'Where is my parcel?')
-    await answered(page)
-  })
-})
-
-describePage('what a browser complains of', (visit) => {
-  test.each([
-    ['markup made of text', () => document.body.append(new DOMParser().parseFromString('<b>', 'text/html'))],
-    ['an inline style', () => document.body.setAttribute('style', 'color: red')],
-    ['an inline script', () => document.body.setAttribute('onclick', 'alert()')],
-    ['a request to another origin', () => void fetch('http://127.0.0.1:9/').catch(() => {})],
-    ['a picture of another origin', () => void Object.assign(new Image(), { src: 'http://127.0.0.1:9/' })],
-    ['an error that nobody catches', () => void setTimeout(() => JSON.parse('{'))],
-  ])('%s is noticed', async (_, act) => {
-    const { url } = await openDesk({ script: [] })
-    const page = await visit(url, { tolerates: [/./] })
-    const complaints = watchContext(page.context(), url)
-    await page.evaluate(act).catch(() => {})
-    await expect.poll(() => complaints.length, { timeout: 60_000 }).toBeGreaterThan(0)
   })
 })
 

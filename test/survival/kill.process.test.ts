@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { sized } from '../size.ts'
+import { isWhole, sized } from '../size.ts'
 import { turmoil } from './turmoil.ts'
 import { eventsOf } from './verdict.ts'
 
@@ -11,7 +11,7 @@ test('two servers over one file, killed again and again, lose nothing and do not
   timeout: 400_000,
 }, async () => {
   const { log } = await turmoil({
-    threads: 12,
+    threads: isWhole ? 12 : 6,
     leaseMs: 300,
     recoverMs: 50,
     // A run here lives through many more deaths than could be its own fault, so it is given up only after many more.

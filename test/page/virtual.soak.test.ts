@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { isWhole } from '../size.ts'
 import { describePage } from './page.test-kit.ts'
 import { openStage } from './stage.test-kit.ts'
 
@@ -116,8 +115,8 @@ async function dragBy(page: Page, pixels: number): Promise<void> {
 }
 
 describe.each([
-  ['with the scroll anchoring of the browser', script] as const,
-  ...(isWhole ? [['without it', script + without] as const] : []),
+  ['with the scroll anchoring of the browser', script],
+  ['without it', script + without],
 ])('a list that draws what is seen, %s', (name, script) =>
   describePage(name, (visit) => {
     test('has few nodes for a hundred thousand rows, wherever one looks', async () => {

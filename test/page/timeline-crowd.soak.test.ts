@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Told } from '../../packages/inspector/timeline/written.test-kit.ts'
 import { entriesOf, tell } from '../../packages/inspector/timeline/written.test-kit.ts'
-import { sized } from '../size.ts'
 import { describePage } from './page.test-kit.ts'
 import { bar, focused, openTimeline } from './timeline.test-kit.ts'
 
-const each = sized(5000)
+const each = 5000
 
 describePage('the timeline of very many calls', (visit) => {
   test('draws only so much, however many calls there are', async () => {

@@ -1,0 +1,30 @@
+import { client } from 'millrace/client'
+import type { Page } from 'playwright-core'
+
+/** What a person sees of the list. */
+export function listOf(page: Page) {
+  const nav = page.getByRole('navigation', { name: 'Threads' })
+  const row = (title: string) => nav.getByRole('listitem').filter({ hasText: title })
+  return {
+    nav,
+    row,
+    titles: () => nav.locator('.threads-title').allTextContents(),
+    search: nav.getByRole('searchbox', { name: 'Search threads' }),
+    async choose(title: string, action: string) {
+      await row(title).getByRole('button', { name: 'Actions' }).click()
+      await page.getByRole('menuitem', { name: action }).click()
+    },
+  }
+}
+
+/** Somebody else, who talks to the same server. */
+export async function talk(url: string, id: string, message: string) {
+  const thread = await client(url).create({ id })
+  const until = await thread.send(message)
+  for await (const _ of thread.follow({ until }));
+  return thread
+}
+
+export const answers = () => 'So be it.'
+/** Only turns a hang into a failure. */
+export const patience = { timeout: 60_000 }

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { openDesk } from './desk.ts'
+import { describePage } from './page.test-kit.ts'
+import { watchContext } from './watch-context.ts'
+
+describePage('what a browser complains of', (visit) => {
+  test.each([
+    ['markup made of text', () => document.body.append(new DOMParser().parseFromString('<b>', 'text/html'))],
+    ['an inline style', () => document.body.setAttribute('style', 'color: red')],
+    ['an inline script', () => document.body.setAttribute('onclick', 'alert()')],
+    ['a request to another origin', () => void fetch('http://127.0.0.1:9/').catch(() => {})],
+    ['a picture of another origin', () => void Object.assign(new Image(), { src: 'http://127.0.0.1:9/' })],
+    ['an error that nobody catches', () => void setTimeout(() => JSON.parse('{'))],
+  ])('%s is noticed', async (_, act) => {
+    const { url } = await openDesk({ script: [] })
+    const page = await visit(url, { tolerates: [/./] })
+    const complaints = watchContext(page.context(), url)
+    await page.evaluate(act).catch(() => {})
+    await expect.poll(() => complaints.length, { timeout: 60_000 }).toBeGreaterThan(0)
+  })
+})
