@@ -83,6 +83,7 @@ export default defineConfig({
                 include: ['test/soak/**/*.test.ts', ...everywhere('.soak.test.ts'), ...dialled()],
                 exclude: notHere,
                 env: { TEST_SIZE: '1' },
+                isolate: false,
                 globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],
               },
             },

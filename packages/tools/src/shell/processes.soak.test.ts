@@ -18,7 +18,8 @@ describe.each(modes)('a command, sandbox %s', (sandbox) => {
     expect(text).toMatch(/^first\ny\ny\n/)
     expect(text).toMatch(/y\nlast\n\[1072\.7 MB of output left out in the middle: .*\n\[exit code 0 after/)
     expect(text.length).toBeLessThan(1.1 * 2 ** 20)
-    expect(most).toBeLessThan(100 * 2 ** 20)
+    // A quarter of what was printed: what was read and dropped stays until it is collected.
+    expect(most).toBeLessThan(256 * 2 ** 20)
     const told = progressed.map(({ output = '' }) => output).join('')
     expect(told.length).toBe(65_536)
     expect(progressed.length).toBeLessThan(500)
