@@ -21,6 +21,11 @@ import {
 const docs = readDocs()
 const programs = [...docs].flatMap(([doc, source]) => programsOf(doc, source))
 
+const sources = globSync('{packages,test,bench,scripts,examples}/**/*.{ts,tsx}', {
+  cwd: root,
+  exclude: ['**/node_modules/**', '**/dist/**'],
+}).map((path) => `/${path.split(sep).join('/')}`)
+
 // Inside the project, so that `millrace` resolves to this package and the rest to what is installed here.
 const folder = join(root, '.cache', 'snippets')
 
@@ -83,10 +88,24 @@ describe.each([...docs.keys()])('%s', (doc) => {
   test('links to what exists', () => {
     expect(linkFaults(doc, docs, (path) => existsSync(join(root, path)))).toEqual([])
   })
+
+  test('names sources that exist', () => {
+    const named = [...(docs.get(doc) ?? '').matchAll(/`([\w./-]+\/[\w.-]+\.tsx?)`/g)].map(
+      ([, path]) => `/${path}`,
+    )
+    expect(named.filter((path) => !sources.some((source) => source.endsWith(path)))).toEqual([])
+  })
 })
 
 function readDocs(): ReadonlyMap<string, string> {
-  const patterns = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/**/*.md', 'packages/*/README.md']
+  const patterns = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'bench/README.md',
+    'docs/**/*.md',
+    'packages/*/README.md',
+  ]
   // The build copies README.md into the package.
   const exclude = ['packages/millrace/README.md']
   const paths = globSync(patterns, { cwd: root, exclude }).sort()
