@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { flite, listener, moonshine, silero, voice } from '@millrace/voice'
 import { textOf } from 'millrace'
 import { client, type RemoteThread } from 'millrace/client'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { type CallerLine, call } from './phone/call.ts'
 import { phoneDesk } from './support-desk/agent.ts'
 import { deskModel } from './support-desk/model.ts'
@@ -42,7 +42,7 @@ const speaking = voice({
   // Carriers take their time.
   filler: { text: 'One moment, please.' },
 })
-const app = millrace({ agents: phoneDesk(desk.model), voice: speaking })
+const app = serve({ agents: phoneDesk(desk.model), voice: speaking })
 // Who calls first does not wait for it to be loaded.
 await Promise.all([vad.ready?.(), transcriber.ready?.()])
 const { url } = await app.listen()

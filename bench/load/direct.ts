@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { agent } from 'millrace'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { scriptedModel } from 'millrace/testing'
 import { answer, configOf, heldBytes } from '../harness/answer.ts'
 import { spreadOf } from '../harness/measure.ts'
@@ -22,7 +22,7 @@ const ways = ['direct', 'response'] as const
 type Way = (typeof ways)[number]
 
 function serverAnswers(way: Way) {
-  const app = millrace({
+  const app = serve({
     agents: agent({ model: scriptedModel(() => 'word '.repeat(words), { paceMs: 25, deltaChars: 5 }) }),
     limits: { streams: 1e6, requestsPerSecond: 1e6 },
     exchanges: false,

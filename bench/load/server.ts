@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { agent, type JsonObject, tool } from 'millrace'
 import { openaiChat } from 'millrace/openai'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { answer, configOf, heldBytes, usage } from '../harness/answer.ts'
 import { lateness } from '../harness/late.ts'
@@ -51,7 +51,7 @@ function described({ name, description, jsonSchema }: ToolSchema) {
 const store = sqliteStore(file)
 /** All clients come from one address: what one caller may use is no limit here. */
 const most = 2 ** 40
-const app = millrace({
+const app = serve({
   agents: { desk },
   store,
   exchanges: false,

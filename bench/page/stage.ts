@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, type Model, type ThreadStore } from 'millrace'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { build } from 'vite'
 
@@ -80,7 +80,7 @@ export interface App {
 export async function openApp(model: Model, origin: string): Promise<App> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-page-'))
   const store = sqliteStore(join(folder, 'threads.db'))
-  const app = millrace({ agents: { desk: agent({ model }) }, store, origins: [origin] })
+  const app = serve({ agents: { desk: agent({ model }) }, store, origins: [origin] })
   const { url } = await app.listen()
   return {
     url,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { voice } from '@millrace/voice'
 import { scriptedSpeech } from '@millrace/voice/testing'
 import { agent, type JsonObject, type Message, type Model, tool, toolCall } from 'millrace'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { answer, configOf, heldBytes, usage } from '../harness/answer.ts'
 import { lateness } from '../harness/late.ts'
@@ -60,7 +60,7 @@ const store = sqliteStore(file)
 const spoken = voice({ speech })
 /** All clients come from one address: what one caller may use is no limit here. */
 const most = 2 ** 40
-const app = millrace({
+const app = serve({
   agents: { desk },
   store,
   exchanges: false,

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exchangeFolder, millrace } from 'millrace/server'
+import { exchangeFolder, serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from './agent.ts'
 import { deskModel } from './model.ts'
@@ -22,7 +22,7 @@ mkdirSync(dirname(data), { recursive: true })
 
 const store = sqliteStore(data)
 const voice = deskVoice()
-const app = millrace({
+const app = serve({
   agents: supportDesk(desk.model),
   store,
   exchanges: exchangeFolder(`${data}-exchanges`),

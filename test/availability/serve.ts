@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { answer, configOf } from '../../bench/harness/answer.ts'
 import { agent } from '../../packages/millrace/src/agent/index.ts'
 import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
-import { millrace } from '../../packages/millrace/src/server/index.ts'
+import { serve } from '../../packages/millrace/src/server/index.ts'
 import { model, tools } from './model.ts'
 import { appOptions, limits, userOf } from './options.ts'
 
@@ -27,7 +27,7 @@ setInterval(() => {
   busyBefore = busy
 }, tickMs).unref()
 
-const app = millrace({
+const app = serve({
   agents: { desk: agent({ name: 'desk', model, tools, maxCallsPerRound: 100_000 }) },
   store,
   page: false,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ProviderSimulator, type ProviderSimulatorOptions, providerSimulator } from '@millrace/simulator'
 import type { Agent, Model, ThreadStore } from 'millrace'
-import { millrace, type ServedApp, type ServedAppOptions } from 'millrace/server'
+import { type ServedApp, type ServeOptions, serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { onTestFailed, onTestFinished } from 'vitest'
 import { supportDesk } from '../../examples/support-desk/agent.ts'
@@ -21,7 +21,7 @@ export interface DeskOptions {
 export interface OpenDeskOptions extends DeskOptions {
   /** The support desk's if absent: `list_orders`, `lookup_order`, `track_parcel` (slow), `refund_order` (asks first). */
   readonly agents?: (model: Model) => Record<string, Agent>
-  readonly app?: Partial<ServedAppOptions>
+  readonly app?: Partial<ServeOptions>
 }
 
 export interface Desk {
@@ -37,7 +37,7 @@ export async function openDesk(options: OpenDeskOptions): Promise<Desk> {
   const { agents = supportDesk, app: more } = options
   const { provider, file } = await groundwork(options)
   const store = sqliteStore(file)
-  const app = millrace({ agents: { ...agents(simulatedModel(provider.url)) }, store, ...more })
+  const app = serve({ agents: { ...agents(simulatedModel(provider.url)) }, store, ...more })
   onTestFinished(async () => {
     await app.close({ graceMs: 0 })
     await store.close()

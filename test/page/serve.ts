@@ -1,4 +1,4 @@
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { sqliteStore } from 'millrace/sqlite'
 import { supportDesk } from '../../examples/support-desk/agent.ts'
 import { simulatedModel } from './simulated-model.ts'
@@ -6,7 +6,7 @@ import { simulatedModel } from './simulated-model.ts'
 // The process that is killed. Says its address on stdout when it can be reached.
 
 const { port, file, provider } = JSON.parse(process.argv[2] as string)
-const app = millrace({
+const app = serve({
   agents: { ...supportDesk(simulatedModel(provider)) },
   store: sqliteStore(file),
   // What a dead process was at is taken over by the next one soon.

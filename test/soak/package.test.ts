@@ -250,9 +250,9 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     test('serves the page, where it is installed and where a bundler has made one program of it', async () => {
       const ended = await runProgram('serves', [
         "import { agent } from 'millrace'",
-        "import { millrace } from 'millrace/server'",
+        "import { serve } from 'millrace/server'",
         "import { scriptedModel } from 'millrace/testing'",
-        'const app = millrace({ agents: agent({ model: scriptedModel([]) }) })',
+        'const app = serve({ agents: agent({ model: scriptedModel([]) }) })',
         "const page = await app.fetch(new Request('http://localhost/'))",
         'console.log(page.status, (await page.text()).slice(0, 15))',
         'await app.close()',

@@ -1,5 +1,5 @@
 import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
-import { millrace } from '../../packages/millrace/src/server/index.ts'
+import { serve } from '../../packages/millrace/src/server/index.ts'
 import { deskAgents, dieIf } from './desk.ts'
 import type { ServerConfig } from './server-process.ts'
 
@@ -8,7 +8,7 @@ import type { ServerConfig } from './server-process.ts'
 const { port, file, provider, deeds, ...options } = JSON.parse(process.argv[2] as string) as ServerConfig
 const store = sqliteStore(file)
 const most = 100_000
-const app = millrace({
+const app = serve({
   agents: deskAgents({ provider, deeds }),
   store,
   context({ metadata }) {

@@ -996,6 +996,10 @@ interface SendOptions {
   readonly key?: string | undefined
 }
 
+interface ServeOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
+  readonly exchanges?: ExchangeStore | boolean | undefined
+}
+
 interface ServedApp extends App {
   fetch(
     request: Request,
@@ -1006,10 +1010,6 @@ interface ServedApp extends App {
   listen(options?: ListenOptions): Promise<ListeningServer>
   signOut(user: string): number
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
-}
-
-interface ServedAppOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
-  readonly exchanges?: ExchangeStore | boolean | undefined
 }
 
 interface ServerOptions {
@@ -1707,9 +1707,7 @@ declare function httpError(
   },
 ): MillraceError
 
-declare function millrace(options: ServedAppOptions): ServedApp
-
-declare function serve(app: App, options?: ServerOptions): ServedApp
+declare function serve(options: ServeOptions): ServedApp
 
 export {
   type Auth,
@@ -1731,8 +1729,8 @@ export {
   type ProtocolHost,
   type Route,
   type RouteAnswer,
+  type ServeOptions,
   type ServedApp,
-  type ServedAppOptions,
   type ServerOptions,
   type ServerSocket,
   type SocketCall,
@@ -1744,6 +1742,5 @@ export {
   type VoiceSession,
   exchangeFolder,
   httpError,
-  millrace,
   serve,
 }

@@ -1,5 +1,5 @@
 import type { Agent, AppOptions, Message, TextPart } from 'millrace'
-import { millrace } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { VoiceCommand, VoicePlace } from '../../millrace/src/protocol/index.ts'
@@ -25,7 +25,7 @@ export async function openDesk({ agents, script = {}, app: more = {}, ...options
   const errors: unknown[] = []
   const spoken = voice({ speech, onError: (error) => errors.push(error), ...options })
   const limits = { requestsPerSecond: 100_000 }
-  const app = millrace({ agents, flushMs: 0, voice: spoken, limits, onError: () => {}, ...more })
+  const app = serve({ agents, flushMs: 0, voice: spoken, limits, onError: () => {}, ...more })
   const { url } = await app.listen()
   onTestFinished(async () => {
     await app.close({ graceMs: 0 })

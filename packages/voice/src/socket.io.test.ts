@@ -1,5 +1,5 @@
 import { agent } from 'millrace'
-import { millrace, serve } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { scriptedModel } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import { writeAudioFrame } from '../../millrace/src/protocol/index.ts'
@@ -56,7 +56,7 @@ describe('a client is told', () => {
   })
 
   test('that a server without a voice has none', async () => {
-    const app = millrace({ agents, flushMs: 0 })
+    const app = serve({ agents, flushMs: 0 })
     const { url } = await app.listen()
     await app.thread('t').create()
     await expect(call(url, 't')).rejects.toThrow('there is no voice here')
@@ -99,7 +99,7 @@ describe('a voice', () => {
       [deaf, false],
       [hearing, true],
     ] as const) {
-      const app = millrace({ agents, voice: one })
+      const app = serve({ agents, voice: one })
       const answer = await app.fetch(new Request('http://localhost/voice'))
       expect(await answer.json()).toEqual({ speak: true, listen })
       await app.close()
@@ -107,8 +107,8 @@ describe('a voice', () => {
   })
 
   test('is refused before anything is opened if it is none', () => {
-    expect(() => millrace({ agents, voice: { speech } as never })).toThrow(/voice\(\) of @millrace\/voice/)
-    expect(() => serve({} as never, { voice: true as never })).toThrow(/voice\(\) of @millrace\/voice/)
+    expect(() => serve({ agents, voice: { speech } as never })).toThrow(/voice\(\) of @millrace\/voice/)
+    expect(() => serve({ agents, voice: true as never })).toThrow(/voice\(\) of @millrace\/voice/)
   })
 
   test.each([

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, Protocol, ServedApp } from '../server/index.ts'
-import { millrace } from '../server/index.ts'
+import { serve as openServer } from '../server/index.ts'
 import type { CommandLine } from './args.ts'
 import { asidesOn } from './asides.ts'
 import { dataPath, openData } from './data.ts'
@@ -34,7 +34,7 @@ export async function serve({ words, flags }: CommandLine, output: Output): Prom
   const agents = await servedAgents(file, flags, 'serve')
   const voice = flags.voice === undefined ? undefined : await servedVoice(flags.voice, output)
   const store = openData(flags.data)
-  const app = millrace({
+  const app = openServer({
     agents,
     store,
     exchanges: exchangesAt(flags.data),

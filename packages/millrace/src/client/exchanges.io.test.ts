@@ -1,18 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { agent } from '../agent/index.ts'
-import type { ServedAppOptions } from '../server/index.ts'
-import { millrace } from '../server/index.ts'
+import type { ServeOptions } from '../server/index.ts'
+import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { client } from './index.ts'
 
-function quiet(options: Partial<ServedAppOptions> = {}) {
+function quiet(options: Partial<ServeOptions> = {}) {
   const model = scriptedModel(() => 'Here I am.')
-  const app = millrace({ agents: agent({ model }), ...options })
+  const app = serve({ agents: agent({ model }), ...options })
   onTestFinished(() => app.close({ graceMs: 0 }))
   return app.listen()
 }
 
-async function talked(options: Partial<ServedAppOptions> = {}, token?: string) {
+async function talked(options: Partial<ServeOptions> = {}, token?: string) {
   const { url } = await quiet(options)
   const thread = await client(url, { ...(token !== undefined && { token }) }).create()
   const seq = await thread.send('Where are you?')

@@ -7,8 +7,8 @@ import { agent } from '../agent/index.ts'
 import { sqliteStore } from '../log/sqlite.ts'
 import type { Entry } from '../protocol/index.ts'
 import { textOf } from '../protocol/index.ts'
-import type { ServedAppOptions } from '../server/index.ts'
-import { millrace } from '../server/index.ts'
+import type { ServeOptions } from '../server/index.ts'
+import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
@@ -46,9 +46,9 @@ const desk = agent({
   ),
 })
 
-async function served(options: Partial<ServedAppOptions> & { port?: number } = {}) {
+async function served(options: Partial<ServeOptions> & { port?: number } = {}) {
   const { port, ...rest } = options
-  const app = millrace({ agents: desk, limits: { requestsPerSecond: 100_000 }, ...rest })
+  const app = serve({ agents: desk, limits: { requestsPerSecond: 100_000 }, ...rest })
   const listener = await app.listen(port === undefined ? {} : { port })
   return {
     app,
@@ -293,7 +293,7 @@ describe('watching', () => {
 })
 
 test('no port is needed where the app itself is the fetch', async () => {
-  const app = millrace({ agents: desk })
+  const app = serve({ agents: desk })
   const threads = client('http://localhost', {
     transport: 'sse',
     fetch: (url, init) => app.fetch(new Request(url, init)),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
-import { millrace } from '../server/index.ts'
+import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
 import { eager, until } from './follow.test-kit.ts'
@@ -75,7 +75,7 @@ test('wherever the connection is cut, each sentence is heard whole and in order'
 
 async function served() {
   const speaking = voice({ speech })
-  const app = millrace({
+  const app = serve({
     agents: agent({ model: scriptedModel(() => sentences.join(' '), { deltaChars: [3, 8], paceMs: 1 }) }),
     voice: speaking,
     limits: { requestsPerSecond: 100_000 },

@@ -126,7 +126,7 @@ function missing(
   wish: VoiceSocketOptions['wish'],
   { speak, listen, sampleRate }: Extract<VoiceEvent, { type: 'voice' }>,
 ): string | undefined {
-  if (wish.speak && !speak) return "the server does not speak: give millrace() a 'voice'"
+  if (wish.speak && !speak) return "the server does not speak: give serve() a 'voice'"
   if (wish.listen && !listen) return "the server does not listen: give its voice() a 'listener'"
   return wish.sampleRate === sampleRate
     ? undefined

@@ -6,11 +6,11 @@ import type { Exchange } from '../protocol/index.ts'
 import { teller } from '../protocols/protocols.test-kit.ts'
 import { memoryExchanges } from '../threads/index.ts'
 import { untilIdle } from '../threads/threads.test-kit.ts'
-import type { ServedApp, ServedAppOptions } from './index.ts'
-import { millrace } from './index.ts'
+import type { ServedApp, ServeOptions } from './index.ts'
+import { serve } from './index.ts'
 
-function opened(options: Partial<ServedAppOptions> = {}): ServedApp {
-  const app = millrace({ agents: teller(), flushMs: 0, onError: () => {}, ...options })
+function opened(options: Partial<ServeOptions> = {}): ServedApp {
+  const app = serve({ agents: teller(), flushMs: 0, onError: () => {}, ...options })
   onTestFinished(() => app.close({ graceMs: 0 }))
   return app
 }
@@ -97,11 +97,11 @@ describe('GET /threads/:id/exchanges', () => {
 describe('what goes to models is recorded', () => {
   const off = {
     status: 404,
-    error: { code: 'not_found', message: expect.stringMatching(/give millrace\(\) the option exchanges/) },
+    error: { code: 'not_found', message: expect.stringMatching(/give millrace\(\) or serve\(\) the option exchanges/) },
   }
   const on = { status: 200, exchanges: [{ round: 1 }] }
 
-  test.each<[string, Partial<ServedAppOptions>, object]>([
+  test.each<[string, Partial<ServeOptions>, object]>([
     ['where nobody is asked who they are', {}, on],
     ['not where it goes by a name that others know', { hosts: ['chat.example.org'] }, off],
     ['unless that is not wanted', { exchanges: false }, off],

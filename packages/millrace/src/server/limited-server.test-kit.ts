@@ -1,7 +1,7 @@
 import { agent } from '../agent/index.ts'
 import { sqliteStore } from '../log/sqlite.ts'
 import { scriptedModel } from '../testing/index.ts'
-import { millrace } from './index.ts'
+import { serve } from './index.ts'
 import { byToken } from './server.test-kit.ts'
 
 // A server in a process of its own. It is told what to do by messages of the process that has started it.
@@ -13,7 +13,7 @@ const model = scriptedModel(({ messages }) =>
   JSON.stringify(messages.at(-1)).includes('slow') ? [{ text: 'Well' }, { hang: true }] : 'At once.',
 )
 const store = sqliteStore(path)
-const app = millrace({
+const app = serve({
   agents: agent({ name: 'desk', model }),
   store,
   ...(hasUsers && { auth: byToken }),

@@ -3,7 +3,7 @@ import { agent } from '../agent/index.ts'
 import { invalidInput } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Toolbox } from '../tools/index.ts'
-import { millrace, type ServedAppOptions } from './index.ts'
+import { type ServeOptions, serve } from './index.ts'
 
 const model = scriptedModel(() => 'Hello.')
 const told: Toolbox = { tools: [], notices: async () => ['Mind the gap.'] }
@@ -14,9 +14,9 @@ const refusing: Toolbox = {
   },
 }
 
-function served(boxes: Record<string, Toolbox[]>, options: Omit<ServedAppOptions, 'agents'> = {}) {
+function served(boxes: Record<string, Toolbox[]>, options: Omit<ServeOptions, 'agents'> = {}) {
   const agents = Object.entries(boxes).map(([name, tools]) => [name, agent({ name, model, tools })])
-  const app = millrace({ ...options, agents: Object.fromEntries(agents) })
+  const app = serve({ ...options, agents: Object.fromEntries(agents) })
   onTestFinished(() => app.close())
   return app
 }

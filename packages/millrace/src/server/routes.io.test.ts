@@ -13,7 +13,7 @@ import {
   wordsOf,
 } from '../protocols/protocols.test-kit.ts'
 import { memoryStore } from '../threads/index.ts'
-import { millrace } from './index.ts'
+import { serve } from './index.ts'
 import { served } from './server.test-kit.ts'
 
 async function idle(ask: ReturnType<typeof served>['ask'], id: string): Promise<Entry[]> {
@@ -112,7 +112,7 @@ describe('threads', () => {
 
   test('of two apps on one store that create the same id, one gets a conflict', async () => {
     const store = memoryStore()
-    const apps = [1, 2].map(() => millrace({ agents: teller(), store }))
+    const apps = [1, 2].map(() => serve({ agents: teller(), store }))
     const make = (app: (typeof apps)[number]) =>
       app.fetch(
         new Request('http://localhost/threads', {

@@ -14,14 +14,14 @@ import {
   wordsOf,
 } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
-import { memoryStore, millrace as openApp } from '../threads/index.ts'
+import { memoryStore, millrace } from '../threads/index.ts'
 import { heldTool } from '../threads/threads.test-kit.ts'
-import { millrace, serve } from './index.ts'
+import { serve } from './index.ts'
 import { served } from './server.test-kit.ts'
 
-describe('millrace() with a server', () => {
+describe('serve()', () => {
   test('is the app itself, and answers besides', async () => {
-    const app = millrace({ agents: { teller: teller() }, auth: () => ({ user: 'ann' }) })
+    const app = serve({ agents: { teller: teller() }, auth: () => ({ user: 'ann' }) })
     onTestFinished(() => app.close())
     expect(app.agents).toEqual(['teller'])
     await app.thread('one', { user: 'ann' }).send('Tell me.')
@@ -45,29 +45,26 @@ describe('millrace() with a server', () => {
       [{ agents, leaseMs: 'long' }, "'leaseMs' must be"],
       [{}, "'agents'"],
       [undefined, 'one object'],
+      [{ thread() {} }, 'not an app'],
     ] as const)
-      expect(() => millrace(options as never), says).toThrow(says)
+      expect(() => serve(options as never), says).toThrow(says)
   })
 
   test('by the compiler too', () => {
     const agents = teller()
-    const app = openApp({ agents })
-    onTestFinished(() => app.close())
     for (const misspelt of [
       // @ts-expect-error: store
-      () => millrace({ agents, stoer: memoryStore() }),
+      () => serve({ agents, stoer: memoryStore() }),
       // @ts-expect-error: streams
-      () => millrace({ agents, limits: { stream: 5 } }),
+      () => serve({ agents, limits: { stream: 5 } }),
+      // @ts-expect-error: runs
+      () => serve({ agents, quotas: { run: 5 } }),
+      // @ts-expect-error: store
+      () => millrace({ agents, stoer: memoryStore() }),
       // @ts-expect-error: runs
       () => millrace({ agents, quotas: { run: 5 } }),
-      // @ts-expect-error: store
-      () => openApp({ agents, stoer: memoryStore() }),
-      // @ts-expect-error: runs
-      () => openApp({ agents, quotas: { run: 5 } }),
       // @ts-expect-error: auth
-      () => serve(app, { atuh: () => null }),
-      // @ts-expect-error: streams
-      () => serve(app, { limits: { stream: 5 } }),
+      () => serve({ agents, atuh: () => null }),
     ])
       expect(misspelt).toThrow(/does not exist: did you mean '(store|streams|runs|auth)'/)
   })
@@ -75,7 +72,7 @@ describe('millrace() with a server', () => {
   test('agents with tools and structured answers fit', () => {
     const output = z.object({ dish: z.string() })
     const cook = agent({ model: scriptedModel([]), tools: [heldTool('stir').tool], output })
-    const app = millrace({ agents: { cook, teller: teller() } })
+    const app = serve({ agents: { cook, teller: teller() } })
     onTestFinished(() => app.close())
     expect(app.agents).toEqual(['cook', 'teller'])
   })
@@ -205,7 +202,7 @@ describe('closing', () => {
     // A store that outlives an app.
     const kept = { ...store, close: async () => {} }
     const long = story.repeat(20)
-    const first = serve(openApp({ agents: teller(long, { paceMs: 2 }), store: kept, flushMs: 0 }))
+    const first = serve({ agents: teller(long, { paceMs: 2 }), store: kept, flushMs: 0 })
     const { url } = await first.listen()
     const thread = first.thread('one')
     await thread.send('Tell me.')
@@ -217,7 +214,7 @@ describe('closing', () => {
     }
     await first.close()
     expect(seen.at(-1)?.event.type).not.toBe('run-end')
-    const second = serve(openApp({ agents: teller(long), store: kept, recoverMs: 10 }))
+    const second = serve({ agents: teller(long), store: kept, recoverMs: 10 })
     onTestFinished(() => second.close())
     const rest = await second.fetch(
       new Request('http://localhost/threads/one/events?until=1', {
@@ -241,9 +238,7 @@ describe('what goes wrong inside', () => {
       ...store,
       list: () => Promise.reject(new TypeError('/secret/path is not a function')),
     }
-    const app = serve(openApp({ agents: teller(), store: broken }), {
-      onError: (error) => errors.push(error),
-    })
+    const app = serve({ agents: teller(), store: broken, onError: (error) => errors.push(error) })
     onTestFinished(() => app.close())
     const response = await app.fetch(new Request('http://localhost/threads'))
     expect(response.status).toBe(500)
@@ -255,14 +250,13 @@ describe('what goes wrong inside', () => {
   })
 
   test('is answered also when the owner does not want to hear of it', async () => {
-    const app = serve(
-      openApp({ agents: teller(), store: { ...memoryStore(), list: () => Promise.reject(new Error('no')) } }),
-      {
-        onError() {
-          throw new Error('leave me alone')
-        },
+    const app = serve({
+      agents: teller(),
+      store: { ...memoryStore(), list: () => Promise.reject(new Error('no')) },
+      onError() {
+        throw new Error('leave me alone')
       },
-    )
+    })
     onTestFinished(() => app.close())
     const { url } = await app.listen()
     expect((await fetch(`${url}/threads`)).status).toBe(500)
@@ -274,7 +268,9 @@ describe('what goes wrong inside', () => {
       Promise.reject(
         new MillraceError({ op: 'store', code: 'store_error', message: '/secret/path: disk full' }),
       )
-    const app = serve(openApp({ agents: teller(), store: { ...memoryStore(), get: failing } }), {
+    const app = serve({
+      agents: teller(),
+      store: { ...memoryStore(), get: failing },
       onError: (error) => errors.push(error),
     })
     onTestFinished(() => app.close())

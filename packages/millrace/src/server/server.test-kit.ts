@@ -3,9 +3,9 @@ import { WebSocket } from 'ws'
 import type { Agent } from '../agent/index.ts'
 import { teller } from '../protocols/protocols.test-kit.ts'
 import type { App, AppOptions, Thread } from '../threads/index.ts'
-import { millrace as openApp } from '../threads/index.ts'
+import { millrace } from '../threads/index.ts'
 import type { ServedApp, ServerOptions } from './index.ts'
-import { serve } from './index.ts'
+import { serveApp } from './serve-app.ts'
 
 export interface Served {
   readonly app: ServedApp
@@ -27,8 +27,8 @@ export function served(
   options: ServerOptions = {},
   more: Omit<AppOptions, 'agents'> = {},
 ): Served {
-  const counted = countFollowers(openApp({ agents, flushMs: 0, onError: () => {}, ...more }))
-  const app = serve(counted.app, options)
+  const counted = countFollowers(millrace({ agents, flushMs: 0, onError: () => {}, ...more }))
+  const app = serveApp(counted.app, options)
   onTestFinished(() => app.close({ graceMs: 0 }))
   return {
     app,

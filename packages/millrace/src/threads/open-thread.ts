@@ -177,7 +177,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     checkOptions({ ...options, run: options.run ?? null }, exchangesTable, { op, what: 'the option' })
     const known = await info(op)
     if (exchanges) return exchangesOf(known, options, { store, exchanges })
-    const message = 'nothing is kept of what goes to models: give millrace() the option exchanges'
+    const message = 'nothing is kept of what goes to models: give millrace() or serve() the option exchanges'
     throw new MillraceError({ op, code: 'not_found', message })
   }
 

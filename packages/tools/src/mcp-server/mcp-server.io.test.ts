@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import type { Agent } from 'millrace'
 import { millrace } from 'millrace'
-import { millrace as serveAll } from 'millrace/server'
+import { serve } from 'millrace/server'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { muser, story, teller, until } from '../../../millrace/src/protocols/protocols.test-kit.ts'
 import { byToken } from '../../../millrace/src/server/server.test-kit.ts'
@@ -124,9 +124,9 @@ describe('misuse', () => {
 
   test('what is no app is refused, and so are options of the served one', () => {
     expect(() => mcpServer(teller() as never)).toThrow('mcpServer() takes an app first')
-    expect(() =>
-      serveAll({ agents: teller(), protocols: [mcpProtocol({ describe: { tellr: 'x' } })] }),
-    ).toThrow("'tellr'")
+    expect(() => serve({ agents: teller(), protocols: [mcpProtocol({ describe: { tellr: 'x' } })] })).toThrow(
+      "'tellr'",
+    )
     expect(() => mcpProtocol({ maxSession: 1 } as never)).toThrow(/maxSession/)
     expect(() => mcpProtocol('yes' as never)).toThrow(
       'mcpProtocol() takes an object of options, not a string',

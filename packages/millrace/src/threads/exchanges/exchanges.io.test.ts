@@ -286,7 +286,7 @@ describe('asking for them', () => {
     await thread.send('Hi')
     await expect(thread.exchanges({ run: 'run_1' })).rejects.toMatchObject({
       code: 'not_found',
-      message: expect.stringContaining('give millrace() the option exchanges'),
+      message: expect.stringContaining('give millrace() or serve() the option exchanges'),
     })
   })
 
