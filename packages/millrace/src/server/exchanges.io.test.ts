@@ -97,7 +97,10 @@ describe('GET /threads/:id/exchanges', () => {
 describe('what goes to models is recorded', () => {
   const off = {
     status: 404,
-    error: { code: 'not_found', message: expect.stringMatching(/give millrace\(\) or serve\(\) the option exchanges/) },
+    error: {
+      code: 'not_found',
+      message: expect.stringMatching(/give millrace\(\) or serve\(\) the option exchanges/),
+    },
   }
   const on = { status: 200, exchanges: [{ round: 1 }] }
 

@@ -28,13 +28,20 @@ async function serving(store: ThreadStore = memoryStore()) {
   return { app, url, ready, health }
 }
 
+/** The process that runs the tests may lag as well, which is for other tests. */
+const storeProblems = (body: string): string[] =>
+  JSON.parse(body).problems.filter((problem: string) => problem.startsWith('the store'))
+
 test('a server that works is live and ready, and says how quick it is', async () => {
   const { ready, health } = await serving()
-  const { status, body } = await ready()
-  expect([status, JSON.parse(body)]).toEqual([
-    200,
-    { status: 'ready', problems: [], storeMs: expect.any(Number), loopDelayMs: expect.any(Number) },
-  ])
+  await until(async () => (await ready()).status === 200)
+  const { body } = await ready()
+  expect(JSON.parse(body)).toEqual({
+    status: 'ready',
+    problems: [],
+    storeMs: expect.any(Number),
+    loopDelayMs: expect.any(Number),
+  })
   expect(await health()).toEqual([200, 'ok', true])
 })
 
@@ -43,12 +50,13 @@ test('a store that cannot be read makes it unready, and the answer does not say 
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const store = await sqliteStore(join(folder, 'threads.db'))
   const { ready, health } = await serving(store)
-  expect((await ready()).status).toBe(200)
+  expect(storeProblems((await ready()).body)).toEqual([])
   await store.close()
-  await until(async () => (await ready()).status === 503)
-  const { retryAfter, body } = await ready()
-  expect(retryAfter).toBe('1')
-  expect(JSON.parse(body)).toMatchObject({ status: 'unready', problems: ['the store cannot be read'] })
+  await until(async () => storeProblems((await ready()).body).length > 0)
+  const { status, retryAfter, body } = await ready()
+  expect([status, retryAfter]).toEqual([503, '1'])
+  expect(JSON.parse(body).status).toBe('unready')
+  expect(storeProblems(body)).toEqual(['the store cannot be read'])
   expect(body).not.toContain('threads.db')
   expect(await health()).toEqual([200, 'ok', false])
 })
@@ -68,7 +76,7 @@ test('a store that hangs is asked once, and does not hold up the answer', async 
   await new Promise((resolve) => setTimeout(resolve, 600))
   answers.push(await ready())
   for (const { status, body } of answers)
-    expect([status, JSON.parse(body).problems]).toEqual([503, ['the store has not answered for 500 ms']])
+    expect([status, storeProblems(body)]).toEqual([503, ['the store has not answered for 500 ms']])
   expect(asked).toBe(1)
   expect(await health()).toEqual([200, 'ok', false])
 })
@@ -90,7 +98,7 @@ test('many that ask cost one look, and writes that hang none', async () => {
   })
   await app.thread('one', { user: 'ann' }).send('Tell me.')
   const answers = await Promise.all(Array.from({ length: 100 }, ready))
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(answers.flatMap(({ body }) => storeProblems(body))).toEqual([])
   expect(asked).toBeLessThan(5)
   written.resolve()
 })
