@@ -83,6 +83,8 @@ export default defineConfig({
                 include: ['test/soak/**/*.test.ts', ...everywhere('.soak.test.ts'), ...dialled()],
                 exclude: notHere,
                 env: { TEST_SIZE: '1' },
+                testTimeout: 600_000,
+                hookTimeout: 600_000,
                 isolate: false,
                 globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],
               },

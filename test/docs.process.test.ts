@@ -70,7 +70,7 @@ describe('programs', () => {
       try {
         const args = ['--import', leadTo(provider.url), join(folder, fileOf(program))]
         const env = { ...plainEnv(), ...docsEnv }
-        const { exit, stdout, stderr } = await run(process.execPath, args, { cwd, env, limitMs: 30_000 })
+        const { exit, stdout, stderr } = await run(process.execPath, args, { cwd, env })
         expect({ exit, stderr: withoutStrippingWarning(stderr) }).toEqual({ exit: 0, stderr: '' })
         if (program.expected !== undefined) expect(tidy(stdout)).toBe(program.expected)
       } finally {

@@ -68,7 +68,7 @@ describe.concurrent('npm run phone', () => {
   })
 
   test('Ctrl-C in the middle of a call ends it well', async () => {
-    const child = spawn(process.execPath, [main], { ...options, timeout: 100_000, killSignal: 'SIGKILL' })
+    const child = spawn(process.execPath, [main], { ...options, timeout: 500_000, killSignal: 'SIGKILL' })
     let told = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { isWhole } from './size.ts'
 
 interface Ended {
   /** The exit code, or why there is none. */
@@ -11,29 +12,28 @@ interface Ended {
 interface RunOptions {
   readonly cwd: string
   readonly env?: NodeJS.ProcessEnv
-  readonly limitMs?: number
 }
+
+/** Only turns a hang into a failure, before the limit of the test does. */
+const patienceMs = isWhole ? 500_000 : 100_000
 
 /** Runs a program to its end with nothing on its stdin. Never rejects: how it ended is in `exit`. */
 export function run(
   command: string,
   args: readonly string[],
-  { cwd, env = process.env, limitMs = 100_000 }: RunOptions,
+  { cwd, env = process.env }: RunOptions,
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { cwd, env, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const
+    const options = { cwd, env, timeout: patienceMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const
     const child = execFile(command, args, options, (error, stdout, stderr) => {
-      resolve({ exit: error ? exitOf(error, limitMs) : 0, stdout, stderr })
+      resolve({ exit: error ? exitOf(error) : 0, stdout, stderr })
     })
     child.stdin?.end()
   })
 }
 
-function exitOf(
-  error: { code?: unknown; killed?: boolean; message: string },
-  limitMs: number,
-): number | string {
-  if (error.killed) return `killed after ${limitMs} ms`
+function exitOf(error: { code?: unknown; killed?: boolean; message: string }): number | string {
+  if (error.killed) return `killed after ${patienceMs} ms`
   return typeof error.code === 'number' ? error.code : error.message
 }
 

@@ -8,7 +8,7 @@ const kills = sized(200)
 
 // The limit only turns a hang into a failure: it takes about a minute on two cores of its own.
 test('two servers over one file, killed again and again, lose nothing and do nothing twice', {
-  timeout: 400_000,
+  timeout: 1_000_000,
 }, async () => {
   const { log } = await turmoil({
     threads: isWhole ? 12 : 6,
