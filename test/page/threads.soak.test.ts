@@ -32,7 +32,7 @@ describePage('the list of threads', (visit) => {
     await list.nav.getByText('out of reach').waitFor({ state: 'detached' })
   })
 
-  test('asks nothing while nobody sees it, and at once when somebody does', async () => {
+  test('asks nothing while the page is hidden, and at once when it is shown', async () => {
     const { url } = await openDesk({ script: answers })
     const page = await visit(url)
     await page.clock.install()

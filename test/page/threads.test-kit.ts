@@ -17,7 +17,7 @@ export function listOf(page: Page) {
   }
 }
 
-/** Somebody else, who talks to the same server. */
+/** Another client of the same server. */
 export async function talk(url: string, id: string, message: string) {
   const thread = await client(url).create({ id })
   const until = await thread.send(message)

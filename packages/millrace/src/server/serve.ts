@@ -8,8 +8,8 @@ import { serveApp } from './serve-app.ts'
 
 export interface ServeOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
   /**
-   * Where the requests to models and their answers are kept; `true` is in memory. Without a word that is so where there is no
-   * `auth`, on the machine of whoever develops. With one, with `auth: false`, or with `hosts` for others to come by, they are not kept.
+   * Where the requests to models and their answers are kept; `true` is in memory. If absent, they are kept in memory as long as
+   * neither `auth` nor `hosts` is given, as in development, and otherwise not at all.
    */
   readonly exchanges?: ExchangeStore | boolean | undefined
 }
