@@ -226,7 +226,7 @@ describe('a request that fails', () => {
 
   test('is given up when no answer comes in time', async () => {
     await using server = await logServer({ answer: () => {} })
-    const desk = client(server.url, { timeoutMs: 30, retry: { attempts: 2, baseMs: 1 } })
+    const desk = client(server.url, { timeoutMs: 500, retry: { attempts: 2, baseMs: 1 } })
     expect(await failureOf(desk.thread('t1').state())).toMatchObject({ code: 'timeout' })
     expect(server.requests).toHaveLength(2)
   })

@@ -130,7 +130,7 @@ describe('a voice line that is cut off', () => {
   test('gives up a server that has gone silent', async () => {
     await using server = await voiceServer({ answer: (wish) => ({ ...wish, session: 's' }) })
     const { player } = ownedPlayer()
-    const line = threadAt(server, { silenceMs: 60 }).voice({ player, sampleRate: rate })
+    const line = threadAt(server, { silenceMs: 500 }).voice({ player, sampleRate: rate })
     const visit = await server.visit(0)
     await server.visit(1)
     expect(visit.commands.map(({ type }) => type as string)).toContain('ping')

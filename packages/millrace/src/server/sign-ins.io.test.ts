@@ -210,7 +210,7 @@ describe('sign-ins that fail', () => {
 
   test('are allowed again as time goes by', async () => {
     const { ask } = await guarded({ limits: { failedSignIns: 120 } })
-    const answers = await Promise.all(guesses(150).map(ask))
+    const answers = await Promise.all(guesses(240).map(ask))
     expect(answers.some(({ status }) => status === 429)).toBe(true)
     await until(async () => (await ask({ token: 'another' })).status === 401)
   })

@@ -82,9 +82,9 @@ test('a server that wants to ask a person or a model is refused, and goes on', a
 })
 
 test('a call has its time, and the server is there for the next', async () => {
-  const box = await connected({ ...rawServer('plain'), timeoutMs: 100 })
+  const box = await connected({ ...rawServer('plain'), timeoutMs: 1000 })
   await expect(call(box, 'late')).rejects.toThrow(
-    "the MCP server 'raw' did not answer within 100 ms: whether it took effect is unknown",
+    "the MCP server 'raw' did not answer within 1000 ms: whether it took effect is unknown",
   )
   expect(await call(box, 'pids')).toMatch(/^\[/)
 })

@@ -154,12 +154,13 @@ describe.each(ways)('secrets, over %s', (_, fetch) => {
   })
 
   test('are not told by halves when they come in two pieces', async () => {
+    const { heard, wire } = wireListener()
     await using server = await httpServer(async (_, response) => {
       response.writeHead(200, events)
       response.write(`data: before\n\ndata: it is ${key.slice(0, 9)}`)
-      setTimeout(() => response.end(`${key.slice(9)} indeed\n\ndata: after`), 50)
+      await expect.poll(() => heard[0]?.pieces).toHaveLength(1)
+      response.end(`${key.slice(9)} indeed\n\ndata: after`)
     })
-    const { heard, wire } = wireListener()
     const answer = await openStream(callTo(server.url, { fetch, wire }))
     expect(await textOf(answer)).toContain(key)
     expect(heard[0]?.pieces).toEqual(['data: before\n\n', 'data: it is [key] indeed\n\n', 'data: after'])

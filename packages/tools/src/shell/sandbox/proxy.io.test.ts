@@ -206,7 +206,7 @@ describe('what is refused', () => {
 describe('connections', () => {
   test('end when nothing moves', async () => {
     const { port } = await listen(createServer())
-    const proxy = await proxyFor([`localhost:${port}`], { idleMs: 50 })
+    const proxy = await proxyFor([`localhost:${port}`], { idleMs: 500 })
     const { head, socket } = await proxy.tunnel(`localhost:${port}`)
     expect(head).toContain(' 200 ')
     await once(socket.resume(), 'end')
