@@ -25,7 +25,7 @@ export interface Weather {
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Only turns a hang into a failure. */
-const patienceMs = 15_000
+const patienceMs = 60_000
 
 /** Resolves with the condition; rejects if it never comes about, with what was waited for. */
 export async function until(

@@ -40,7 +40,7 @@ export function isAlive(pid: number): boolean {
 }
 
 export const gone = (...pids: number[]) =>
-  vi.waitUntil(() => !pids.some(isAlive), { timeout: 20_000, interval: 20 })
+  vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000, interval: 20 })
 
 /** A server of the test kit, in a process of its own. */
 export interface KitServer {

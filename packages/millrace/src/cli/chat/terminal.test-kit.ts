@@ -90,7 +90,7 @@ function open(
         resolve()
       }
       const fail = (why: string) => reject(new Error(`${why} ${what}. The screen:\n${text()}`))
-      const late = setTimeout(() => fail('it never showed'), 20_000)
+      const late = setTimeout(() => fail('it never showed'), 60_000)
       watchers.add(look)
       void exit.then(() => {
         look()
