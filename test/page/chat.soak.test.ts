@@ -1,7 +1,5 @@
-import { agent, tool } from 'millrace'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
-import { chatOf } from './chat.test-kit.ts'
+import { bossWithClerk, chatOf } from './chat.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage, phone } from './page.test-kit.ts'
 
@@ -20,12 +18,7 @@ describePage('the chat', (visit) => {
     const pays = [5, 7].map((amount) => ({ call: 'pay', input: { amount } }))
     const desk = await openDesk({
       script: [[{ call: 'clerk', input: { prompt: 'Pay the bills.' } }], pays, 'I have paid.', 'It is paid.'],
-      agents: (model) => {
-        const input = z.object({ amount: z.number() })
-        const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
-        const clerk = agent({ name: 'clerk', model, tools: [pay] })
-        return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
-      },
+      agents: bossWithClerk,
     })
     const chat = chatOf(await visit(desk.url))
     await chat.say('Settle this.')

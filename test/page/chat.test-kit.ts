@@ -1,6 +1,17 @@
 import { crc32, deflateSync } from 'node:zlib'
 import type { ProviderSimulator } from '@millrace/simulator'
+import type { Model } from 'millrace'
+import { agent, tool } from 'millrace'
 import type { Locator, Page } from 'playwright-core'
+import { z } from 'zod'
+
+/** A boss whose clerk, a sub-agent, asks before it pays. */
+export function bossWithClerk(model: Model) {
+  const input = z.object({ amount: z.number() })
+  const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
+  const clerk = agent({ name: 'clerk', model, tools: [pay] })
+  return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
+}
 
 /** What a person does at the page, and what they look at. */
 export function chatOf(page: Page) {
